@@ -1,0 +1,1 @@
+"""The engine: one submission, one read."""

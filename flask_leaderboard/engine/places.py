@@ -1,0 +1,72 @@
+"""Which ranking a read or a removal is about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypedDict
+
+from ..errors import InputError
+from ..rules.board import Board
+from ..rules.windows import Period, Season, Window
+from ..store.board_store import BoardStore
+from ..store.rankings import Ranking
+from .seasons import Seasons
+
+
+class Where(TypedDict, total=False):
+    """The ranking a read is about; what is left out is the board's first window, its running period, and the whole board.
+
+    `period` is an id such as ``2026-W47``, or ``previous``; `segment` is ``{"country": "NL"}`` or ``country=NL``.
+    """
+
+    window: str | None
+    period: str | None
+    segment: Mapping[str, str] | str | None
+
+
+class Places:
+    """Finds rankings of a board by window, period and segment."""
+
+    def __init__(self, board: Board, store: BoardStore, seasons: Seasons) -> None:
+        self._board = board
+        self._store = store
+        self._seasons = seasons
+
+    def find(self, now: int, where: Where) -> Ranking | None:
+        """Find the ranking; None where the window has no running period and none was named."""
+        name = where.get("window")
+        window = self._board.windows[0] if name is None else self._board.window(name)
+        period = self._period(window, where.get("period"), now)
+        label = self._label(where.get("segment"))
+        return None if period is None else self._store.rankings.get(window, period, label)
+
+    def running(self, now: int, segment: Mapping[str, str] | str | None = None) -> list[Ranking]:
+        """List the rankings of every window's running period."""
+        found = (self.find(now, {"window": window.name, "segment": segment}) for window in self._board.windows)
+        return [ranking for ranking in found if ranking is not None]
+
+    def live(self, now: int) -> list[Ranking]:
+        """List every ranking that Redis may hold, segments included."""
+        labels = [None, *self._store.segment_labels()]
+        periods = [(window, period) for window in self._board.windows for period in self._live_periods(window, now)]
+        return [self._store.rankings.get(window, period, label) for window, period in periods for label in labels]
+
+    def _live_periods(self, window: Window, now: int) -> list[Period]:
+        return self._seasons.live(window, now) if isinstance(window, Season) else window.live_periods(now)
+
+    def _period(self, window: Window, period_id: str | None, now: int) -> Period | None:
+        if isinstance(window, Season):
+            return self._seasons.find(window, period_id)
+        if period_id is None:
+            return window.period_at(now)
+        return window.previous(now) if period_id == "previous" else window.period(period_id)
+
+    def _label(self, segment: Mapping[str, str] | str | None) -> str | None:
+        if not segment:
+            return None
+        if isinstance(segment, str):
+            name, _, value = segment.partition("=")
+            segment = {name: value}
+        if len(segment) != 1:
+            raise InputError("a ranking has one segment: name one, such as {'country': 'NL'}")
+        return self._board.segment_labels(segment)[0]

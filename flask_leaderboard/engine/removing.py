@@ -1,0 +1,30 @@
+"""Taking a user off a board."""
+
+from __future__ import annotations
+
+from ..errors import LeaderboardError
+from ..rules.results import Change, Receipt
+from ..store.batch import Batch
+from ..store.board_store import BoardStore
+from ..store.receipts import read_receipt
+from .places import Places
+
+RANKINGS_A_CALL = 500
+
+
+def remove_user(store: BoardStore, places: Places, user_id: str, now: int, *, ranks: bool) -> Receipt:
+    """Take a user out of every live ranking, in one call unless the board has very many."""
+    live = places.live(now)
+    changes: list[Change] = []
+    number = None
+    for first in range(0, len(live), RANKINGS_A_CALL):
+        part = live[first : first + RANKINGS_A_CALL]
+        batch = Batch(store.board, store.board.ranking if ranks else "-", check_seasons=False)
+        batch.add(f"{user_id}\t{now}\t{batch.target_list(part)}\t", part)
+        _, (line,) = store.remove(batch)
+        receipt = read_receipt(store.board, line, user_id, part, (), ranks)
+        if isinstance(receipt, LeaderboardError):
+            raise receipt
+        changes += [change for change in receipt.changes if change.old_score is not None]
+        number = receipt.number or number
+    return Receipt(user_id, tuple(changes), number=number)

@@ -1,0 +1,88 @@
+"""Which seasons run: a fact in Redis that every process remembers, and asks for again when a script says it has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..errors import SeasonError, UnknownWindowError
+from ..rules.board import Board
+from ..rules.names import check_name
+from ..rules.windows import Period, Season
+from ..store.board_store import BoardStore
+
+NONE = "-"
+
+
+class Seasons:
+    """Starts, ends and finds the seasons of a board."""
+
+    def __init__(self, board: Board, store: BoardStore) -> None:
+        self._windows = {window.name: window for window in board.windows if isinstance(window, Season)}
+        self._store = store
+        self._running: dict[str, Period] | None = None
+
+    @property
+    def running(self) -> Mapping[str, Period]:
+        """The running seasons, by window."""
+        if self._running is None:
+            self.refresh()
+        return self._running or {}
+
+    def refresh(self) -> None:
+        found = {}
+        for name, window in self._windows.items():
+            text = self._store.season(name, NONE, NONE, 0)
+            if text != NONE:
+                season, _, start = text.rpartition("@")
+                found[name] = window.running(season, int(start))
+        self._running = found
+
+    def start(self, window_name: str, season: str, now: int) -> Period:
+        """Start a season; the one before must have been ended."""
+        window = self._season_window(window_name)
+        check_name(season, "season")
+        self._store.season(window_name, NONE, f"{season}@{now}", now)
+        self.refresh()
+        return window.running(season, now)
+
+    def end(self, window_name: str, now: int) -> Period:
+        """End the running season: from now on it takes no submission."""
+        window = self._season_window(window_name)
+        self.refresh()
+        running = self.running.get(window_name)
+        if running is None:
+            raise SeasonError(f"no season of window {window_name!r} is running: start one first")
+        self._store.season(window_name, f"{running.id}@{running.start}", NONE, now)
+        self.refresh()
+        return window.running(running.id, running.start, now)
+
+    def find(self, window: Season, name: str | None) -> Period | None:
+        """Find a season: the running one, ``previous``, or one by its name."""
+        running = self.running.get(window.name)
+        if name is None or (running is not None and running.id == name):
+            return running
+        ended = self._ended(window)
+        if name == "previous" and ended:
+            return ended[0]
+        for period in ended:
+            if period.id == name:
+                return period
+        raise UnknownWindowError(f"window {window.name!r} has had no season {name!r}")
+
+    def live(self, window: Season, now: int) -> list[Period]:
+        """List the seasons that Redis may hold, the running one first."""
+        running = self.running.get(window.name)
+        kept = [period for period in self._ended(window) if now < period.end + window.retention_us]
+        return [running, *kept] if running else kept
+
+    def _ended(self, window: Season) -> list[Period]:
+        """List the ended seasons, the latest first."""
+        spans = self._store.ended_seasons(window.name)
+        periods = [window.running(name, start, end) for name, (start, end) in spans.items()]
+        return sorted(periods, key=lambda period: period.start, reverse=True)
+
+    def _season_window(self, name: str) -> Season:
+        try:
+            return self._windows[name]
+        except KeyError:
+            raise UnknownWindowError(f"window {name!r} is not a season of this board") from None

@@ -1,0 +1,97 @@
+"""What can go wrong, as one tree.
+
+LeaderboardError
+├── ConfigurationError        a board or window is declared in a way that can't work
+├── InputError                what the caller sent is wrong; nothing was changed
+│   ├── PointsError           points, a score or a bound is not an exact number, or beyond a limit
+│   ├── IdentityError         a user id, submission id or segment is malformed
+│   ├── TimeError             a time is in the future, has no zone, or lies outside what the board can hold
+│   └── CursorError           a cursor does not belong to what was asked for
+├── UnknownWindowError        the board has no such window, period or segment
+├── ClosedPeriodError         every window that could take the submission is closed
+├── ScoreRangeError           the score would leave the board's range
+├── UpdateError               the board does not allow this update
+├── ConflictError             the submission id was used with other points
+├── DenseRankError            dense ranks are not kept by this board
+├── SegmentLimitError         the segment has its full number of values
+├── SeasonError               another season is running
+├── LayoutError               the data in Redis was written under other rules
+├── JournalFullError          the journal has no room until a worker drains it
+└── ProtocolError             Redis was called in a way the scripts do not understand: a bug
+"""
+
+from __future__ import annotations
+
+
+class LeaderboardError(Exception):
+    """Base of every error of this package; `code` is stable."""
+
+    code = "error"
+
+
+class ConfigurationError(LeaderboardError):
+    code = "configuration"
+
+
+class InputError(LeaderboardError):
+    code = "bad_input"
+
+
+class PointsError(InputError):
+    code = "bad_points"
+
+
+class IdentityError(InputError):
+    code = "bad_id"
+
+
+class TimeError(InputError):
+    code = "bad_time"
+
+
+class CursorError(InputError):
+    code = "bad_cursor"
+
+
+class UnknownWindowError(LeaderboardError):
+    code = "unknown_window"
+
+
+class ClosedPeriodError(LeaderboardError):
+    code = "closed_period"
+
+
+class ScoreRangeError(LeaderboardError):
+    code = "score_range"
+
+
+class UpdateError(LeaderboardError):
+    code = "update_not_allowed"
+
+
+class ConflictError(LeaderboardError):
+    code = "submission_conflict"
+
+
+class DenseRankError(LeaderboardError):
+    code = "dense_not_kept"
+
+
+class SegmentLimitError(LeaderboardError):
+    code = "segment_limit"
+
+
+class SeasonError(LeaderboardError):
+    code = "season"
+
+
+class LayoutError(LeaderboardError):
+    code = "layout"
+
+
+class JournalFullError(LeaderboardError):
+    code = "journal_full"
+
+
+class ProtocolError(LeaderboardError):
+    code = "protocol"

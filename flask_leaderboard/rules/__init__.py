@@ -1,0 +1,1 @@
+"""Boards, windows and rankings as plain values and functions: nothing here talks to a server."""

@@ -1,0 +1,106 @@
+"""What the board answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from .scores import Number
+
+RankingKind = Literal["sparse", "unique", "modified", "dense"]
+RANKING_KINDS: tuple[RankingKind, ...] = ("sparse", "unique", "modified", "dense")
+
+
+class Change(NamedTuple):
+    """What a submission did to one ranking. Scores and ranks are None where there was or is none, or ranks were not asked for."""
+
+    window: str
+    period: str
+    segment: str | None
+    old_score: Number | None
+    new_score: Number | None
+    old_rank: int | None = None
+    new_rank: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The name under which a receipt has it: ``weekly``, or ``weekly:country=NL``."""
+        return self.window if self.segment is None else f"{self.window}:{self.segment}"
+
+    @property
+    def changed(self) -> bool:
+        return self.old_score != self.new_score
+
+
+@dataclass(slots=True)
+class Receipt(Mapping[str, Change]):
+    """The answer to a submission: the change in each window by its name, in segments by ``window:name=value``.
+
+    `closed` names the windows that no longer took it, `number` is the place of the event in the board's order.
+    """
+
+    user_id: str
+    changes: tuple[Change, ...]
+    closed: tuple[str, ...] = ()
+    number: int | None = None
+    duplicate: bool = False
+    pending: bool = False
+
+    def __getitem__(self, name: str) -> Change:
+        for change in self.changes:
+            if change.label == name:
+                return change
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return (change.label for change in self.changes)
+
+    def __len__(self) -> int:
+        return len(self.changes)
+
+    @property
+    def changed(self) -> bool:
+        return any(change.changed for change in self.changes)
+
+
+class Entry(NamedTuple):
+    """A row of a ranking. `at` is when the score was reached, in microseconds, as fine as ties are told apart."""
+
+    rank: int
+    user_id: str
+    user_name: str | None
+    score: Number
+    percentile: float | None = None
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FriendEntry:
+    """A row of a list of friends: the rank inside the list, and the entry on the board."""
+
+    rank: int
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a ranking, whether or not an entry stands there: what a cursor points behind."""
+
+    score: Number
+    at: int | None
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Entries of a ranking in order, and where to go on; `total` is the size of the ranking, `cursor` None at the end."""
+
+    entries: tuple[Entry, ...]
+    total: int
+    cursor: str | None
+    window: str
+    period: str
+    segment: str | None
+    ranking: RankingKind
+    number: int

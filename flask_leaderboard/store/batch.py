@@ -1,0 +1,68 @@
+"""Calls that fold many items at once: what they touch is described once and referred to by number."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..rules.board import Board
+from .ids import IdPlace
+from .rankings import Ranking
+
+LONGEST_CALL_US = 5000
+"""What a call may cost by the estimates below; half of the 10 ms that a call may hold the server."""
+
+
+class Batch:
+    """Collects the items of one call to `submit`, `apply` or `remove`."""
+
+    def __init__(self, board: Board, kind: str, *, check_seasons: bool = True) -> None:
+        self._board = board
+        self._check_seasons = check_seasons
+        self._kind = kind
+        self._rankings: dict[int, tuple[int, Ranking]] = {}
+        self._targets: dict[tuple[int, ...], int] = {}
+        self._id_keys: list[str] = []
+        self._cost = 0
+        self._touch_cost = 8 + 6 * board.dense + 6 * (kind != "-")
+        self.items: list[str] = []
+
+    @property
+    def full(self) -> bool:
+        return self._cost >= LONGEST_CALL_US
+
+    def add(self, item: str, targets: Sequence[Ranking]) -> None:
+        self.items.append(item)
+        self._cost += 6 + self._touch_cost * len(targets)
+
+    def target_list(self, targets: Sequence[Ranking]) -> int:
+        """Give the number of a target list, new ones at the end."""
+        numbers = tuple(self._number(ranking) for ranking in targets)
+        return self._targets.setdefault(numbers, len(self._targets) + 1)
+
+    def bucket_pair(self, place: IdPlace) -> int:
+        """Give the number of a new pair of id buckets."""
+        self._id_keys += (place.newer, place.older)
+        return len(self._id_keys) // 2
+
+    def _number(self, ranking: Ranking) -> int:
+        known = self._rankings.get(id(ranking))
+        if known is None:
+            known = self._rankings[id(ranking)] = (len(self._rankings) + 1, ranking)
+        return known[0]
+
+    def keys(self, board_key: str, journal: Sequence[str] = ()) -> list[str]:
+        rankings = [key for _, ranking in self._rankings.values() for key in ranking.keys]
+        return [board_key, *rankings, *journal, *self._id_keys]
+
+    def args(self, *own: str) -> list[str]:
+        """Give the arguments, the command's own ones before the items."""
+        return [
+            self._board.rules_line,
+            self._kind,
+            str(len(self._rankings)),
+            str(len(self._targets)),
+            *(ranking.write_line if self._check_seasons else ranking.line for _, ranking in self._rankings.values()),
+            *(" ".join(map(str, numbers)) for numbers in self._targets),
+            *own,
+            *self.items,
+        ]

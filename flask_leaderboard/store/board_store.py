@@ -1,0 +1,164 @@
+"""One board in Redis: a method for each command of the bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from redis import Redis
+
+from ..rules.board import Board
+from ..rules.instants import duration
+from ..rules.results import Entry, RankingKind
+from ..rules.scores import Number, number_text
+from ..rules.segments import Segment
+from ..rules.windows import Period, Window
+from .batch import Batch
+from .calls import Caller
+from .ids import IdMemory
+from .keys import BoardKeys
+from .rankings import Ranking, RankingBook
+from .rows import Rows, read_entry, read_rows
+
+
+def _bound(value: Number | None) -> str:
+    return "-" if value is None else number_text(value)
+
+
+class BoardStore:
+    """Calls the commands for one board, with plain values in and out."""
+
+    def __init__(self, board: Board, client: Redis, caller: Caller, prefix: str) -> None:
+        self.board = board
+        self._client = client
+        self.keys = BoardKeys(prefix, board.name)
+        self.rankings = RankingBook(board, self.keys)
+        self.ids = IdMemory(self.keys, board.id_buckets, duration(board.remember_ids))
+        self._call = caller.call
+
+    def submit(self, batch: Batch) -> tuple[int, list[bytes]]:
+        """Fold the batch's submissions; give the number the board stands at and a receipt line for each."""
+        number, *lines = self._call("submit", batch.keys(self.keys.board), batch.args("-"))
+        return number, lines
+
+    def remove(self, batch: Batch) -> tuple[int, list[bytes]]:
+        """Take the batch's users out of their rankings."""
+        number, *lines = self._call("remove", batch.keys(self.keys.board), batch.args("-"))
+        return number, lines
+
+    def apply(self, batch: Batch, first: int, *, board_key: str | None = None) -> tuple[int, list[bytes] | None]:
+        """Fold log entries from number `first` on; None in place of receipts where earlier ones are missing."""
+        number, state, *lines = self._call("apply", batch.keys(board_key or self.keys.board), batch.args(str(first)))
+        return number, None if state == b"gap" else lines
+
+    def page(self, ranking: Ranking, kind: RankingKind, offset: int, limit: int) -> Rows:
+        return self._rows("page", ranking, kind, offset, limit)
+
+    def after(
+        self,
+        ranking: Ranking,
+        kind: RankingKind,
+        position: tuple[str, int | None, str],
+        limit: int,
+        *,
+        lowest: Number | None = None,
+        highest: Number | None = None,
+    ) -> Rows:
+        score, at, user_id = position
+        time = "-" if at is None else at
+        return self._rows("after", ranking, kind, score, time, user_id, _bound(lowest), _bound(highest), limit)
+
+    def range(
+        self, ranking: Ranking, kind: RankingKind, lowest: Number | None, highest: Number | None, offset: int, limit: int
+    ) -> Rows:
+        return self._rows("range", ranking, kind, _bound(lowest), _bound(highest), offset, limit)
+
+    def around(self, ranking: Ranking, kind: RankingKind, user_id: str, above: int, below: int) -> Rows:
+        return self._rows("around", ranking, kind, user_id, above, below)
+
+    def entries(
+        self, rankings: Sequence[Ranking], kind: RankingKind, user_ids: Sequence[str], *, percentile: bool
+    ) -> tuple[int, list[tuple[int, list[Entry | None]]]]:
+        """Give, for each ranking, its size and the users' entries."""
+        keys = [self.keys.board, *(key for ranking in rankings for key in ranking.keys)]
+        lines = [ranking.line for ranking in rankings]
+        number, *replies = self._call("entries", keys, [kind, "percentile" if percentile else "-", len(lines), *lines, *user_ids])
+        found = []
+        for total, *rows in replies:
+            found.append((total, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]))
+        return number, found
+
+    def count(self, ranking: Ranking, lowest: Number | None, highest: Number | None) -> tuple[int, int]:
+        """Give the size of the ranking and how many of its scores lie between two scores."""
+        _, total, counted = self._read("count", ranking, _bound(lowest), _bound(highest))
+        return total, counted
+
+    def percentile(self, ranking: Ranking, user_id: str) -> float | None:
+        _, _, _, percentile = self._read("percentile", ranking, user_id)
+        return None if percentile is None else float(percentile)
+
+    def score_at(self, ranking: Ranking, tenths: int) -> Number | None:
+        _, _, score = self._read("score_at", ranking, tenths)
+        return None if score is None else self.board.read_number(score)
+
+    def move(
+        self, source: Ranking, destination: Ranking, user_id: str, lowest: Number | None, end: Number | None
+    ) -> tuple[str, Number | None]:
+        """Move a user between two bands; give ``moved``, ``there`` or ``absent``, and the score."""
+        keys = [self.keys.board, *source.keys, *destination.keys]
+        _, state, *rest = self._call("move", keys, [source.line, destination.line, user_id, _bound(lowest), _bound(end)])
+        return state.decode(), self.board.read_number(rest[0]) if rest else None
+
+    def restore(self, fresh: Ranking, rows: Iterable[tuple[str, Number, int]]) -> int:
+        """Load rows of user, score and time into fresh keys; give the size they have then."""
+        lines = [f"{user_id}\t{number_text(score)}\t{at}" for user_id, score, at in rows]
+        (total,) = self._call("restore", fresh.keys, [fresh.line, *lines])
+        return int(total)
+
+    def swap(self, shadow_key: str, threes: Sequence[str], windows: Iterable[str]) -> bool:
+        """Put fresh keys in place of live ones; `threes` are fresh, live and free names. False where the fresh are behind."""
+        layouts = [text for window in windows for text in (window, self.board.layout(window))]
+        _, state, *_ = self._call("swap", [self.keys.board, shadow_key, *threes], layouts)
+        return bool(state == b"swapped")
+
+    def drop(self, keys: Sequence[str], windows: Sequence[str] = ()) -> int:
+        """Drop keys without blocking, and forget the layout of windows that have no data left."""
+        _, dropped = self._call("drop", [self.keys.board, *keys], windows)
+        return int(dropped)
+
+    def season(self, window: str, expected: str, following: str, now: int) -> str:
+        """Switch the season of a window, or read it (`expected` and `following` the same)."""
+        _, running = self._call("season", [self.keys.board], [window, expected, following, now])
+        return str(running.decode())
+
+    def ended_seasons(self, window: str) -> dict[str, tuple[int, int]]:
+        """Give start and end of the ended seasons of a window, by name."""
+        head = f"ended:{window}:"
+        fields = cast(dict[bytes, bytes], self._client.hgetall(self.keys.board))
+        spans = {name.decode().removeprefix(head): span for name, span in fields.items() if name.decode().startswith(head)}
+        return {name: (int(start), int(end)) for name, (start, end) in ((n, s.split(b"-")) for n, s in spans.items())}
+
+    def segment_labels(self) -> list[str]:
+        """List the segment values the board has seen, as ``country=NL``."""
+        return sorted(label for segment in self.board.segments for label in self._labels_of(segment))
+
+    def _labels_of(self, segment: Segment | str) -> list[str]:
+        name = segment if isinstance(segment, str) else segment.name
+        return [label.decode() for label in cast(set[bytes], self._client.smembers(self.keys.segment_values(name)))]
+
+    def expire_period(self, window: Window, period: Period) -> None:
+        """Set anew when a period's keys expire by themselves, after its end has changed."""
+        moment = window.kept_until(period)
+        if moment is None:
+            return
+        pipeline = self._client.pipeline(transaction=False)
+        for label in (None, *self.segment_labels()):
+            for key in self.rankings.get(window, period, label).data_keys:
+                pipeline.pexpireat(key, moment // 1000)
+        pipeline.execute()
+
+    def _read(self, command: str, ranking: Ranking, *args: str | int) -> Any:
+        return self._call(command, [self.keys.board, *ranking.keys], [ranking.line, *args])
+
+    def _rows(self, command: str, ranking: Ranking, *args: str | int) -> Rows:
+        return read_rows(self.board, self._read(command, ranking, *args))

@@ -1,0 +1,39 @@
+"""The names of a board's keys. All carry the board's hash tag, so they share a Redis Cluster slot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BoardKeys:
+    """Names keys of one board: ``lb1:{arena}:daily:2026-11-18``."""
+
+    prefix: str
+    board_name: str
+
+    @property
+    def board(self) -> str:
+        return f"{self.prefix}:{{{self.board_name}}}"
+
+    @property
+    def journal(self) -> str:
+        return f"{self.board}:@journal"
+
+    def segment_values(self, segment_name: str) -> str:
+        return f"{self.board}:@segment:{segment_name}"
+
+    def ids(self, bucket: int, generation: int) -> str:
+        return f"{self.board}:@ids:{bucket}:{generation}"
+
+    def entries(self, window_name: str, period_id: str, segment: str | None) -> str:
+        tail = f":{segment}" if segment else ""
+        return f"{self.board}:{window_name}:{period_id}{tail}"
+
+    @staticmethod
+    def ticks(entries: str) -> str:
+        return f"{entries}/ticks"
+
+    @staticmethod
+    def levels(entries: str) -> str:
+        return f"{entries}/levels"

@@ -1,0 +1,74 @@
+"""Rankings as the scripts know them: their keys and the line that describes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..rules.board import Board
+from ..rules.windows import Period, Season, Window
+from .keys import BoardKeys
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Board x period x (whole board or one segment value), with its keys and its line for reads and for writes."""
+
+    window: str
+    period: Period
+    segment: str | None
+    keys: tuple[str, ...]
+    line: str
+    write_line: str
+
+    @property
+    def data_keys(self) -> tuple[str, ...]:
+        """Its own keys, without the one that its segment shares with others."""
+        return self.keys[:-1] if self.segment else self.keys
+
+
+class RankingBook:
+    """Builds rankings of a board and keeps those in use."""
+
+    LIMIT = 4096
+
+    def __init__(self, board: Board, keys: BoardKeys) -> None:
+        self._board = board
+        self._keys = keys
+        self._known: dict[tuple[str, str, str | None], Ranking] = {}
+
+    def get(self, window: Window, period: Period, segment: str | None = None) -> Ranking:
+        """Give the ranking of a period; `segment` as ``country=NL``."""
+        identity = (window.name, period.id, segment)
+        ranking = self._known.get(identity)
+        if ranking is None or ranking.period != period:
+            if len(self._known) >= self.LIMIT:
+                self._known.clear()
+            ranking = self._known[identity] = self._build(window, period, segment)
+        return ranking
+
+    def _build(self, window: Window, period: Period, segment: str | None) -> Ranking:
+        kept_until = window.kept_until(period)
+        expire = "-" if kept_until is None else str(kept_until // 1000)
+        head = f"{window.name} {self._board.layout(window.name)} {period.start} {expire}"
+        limit = self._board.segment(segment.partition("=")[0]).limit if segment else "-"
+        tail = f"{segment or '-'} {limit}"
+        season = f"{period.id}@{period.start}" if isinstance(window, Season) else "-"
+        return Ranking(
+            window.name,
+            period,
+            segment,
+            self._ranking_keys(window, period, segment),
+            f"{head} - {tail}",
+            f"{head} {season} {tail}",
+        )
+
+    def _ranking_keys(self, window: Window, period: Period, segment: str | None) -> tuple[str, ...]:
+        entries = self._keys.entries(window.name, period.id, segment)
+        keys = [entries]
+        if self._board.encoding(window.name).kind == "exact":
+            keys.append(self._keys.ticks(entries))
+        if self._board.dense:
+            keys.append(self._keys.levels(entries))
+        if segment:
+            keys.append(self._keys.segment_values(segment.partition("=")[0]))
+        return tuple(keys)

@@ -1,0 +1,65 @@
+-- Take users out of the rankings given. A user who stands in none of them is no event and takes no number.
+--
+-- @access write
+-- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
+-- @key rankings...  for each ranking its keys, see "rankings" in the manifest
+-- @key journal?  stream: gets one entry for each user removed; only where a journal limit is given
+-- @arg rules  see "rules" in the manifest
+-- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
+-- @arg rankings  number of ranking lines
+-- @arg targets  number of target lists
+-- @arg ranking...  one line for each ranking
+-- @arg target...  the rankings to leave, by number: "1 2 4"
+-- @arg journal_limit  entries the journal may hold, or - for no journal
+-- @arg item...  tab-separated: user, time in us, target list (from 1), data for the journal
+-- @reply [seq, receipt...]  one receipt an item: "removed NUMBER CHANGES" or "absent - CHANGES"; CHANGES see "receipt" in the manifest
+-- @error LBCALL  the call is malformed
+-- @error LBLAYOUT  a window's data was written under other rules
+-- @error LBSEASON  another season is running
+-- @error LBDENSE  dense ranks were asked for where no levels are kept
+-- @error LBJOURNAL  the journal is full
+-- @complexity O(I * R * log N) for I users and R rankings of N members
+-- @include open_writing
+-- @include remove_user
+-- @include close_writing
+-- @include open_journal
+-- @include text
+-- @include call
+
+local opened, problem = open_writing(KEYS, ARGV)
+if not opened then
+  return redis.error_reply(problem)
+end
+local items = #ARGV - opened.next_arg
+local journal
+journal, problem = open_journal(KEYS[opened.next_key], ARGV[opened.next_arg], items)
+if problem then
+  return redis.error_reply(problem)
+end
+local parsed = {}
+for i = 1, items do
+  local user, time, target, data = string.match(ARGV[opened.next_arg + i], '^([^\t]+)\t(%d+)\t(%d+)\t(.*)$')
+  local touched = opened.targets[tonumber(target or 0)]
+  if not touched then
+    return redis.error_reply('LBCALL item ' .. i .. ' is malformed: send it as the manifest describes')
+  end
+  parsed[i] = {user = user, time = time, touched = touched, data = data}
+end
+
+local seq, reply = opened.seq, {0}
+for i, item in ipairs(parsed) do
+  local changes, found = remove_user(item.touched, opened.kind, item.user)
+  if found then
+    seq = seq + 1
+    if journal then
+      call('XADD', journal, '*', 'number', text(seq), 'kind', 'remove', 'user', item.user, 'at', item.time,
+        'data', item.data)
+    end
+    reply[i + 1] = 'removed ' .. text(seq) .. changes
+  else
+    reply[i + 1] = 'absent -' .. changes
+  end
+end
+close_writing(KEYS[1], opened, seq)
+reply[1] = seq
+return reply

@@ -1,0 +1,103 @@
+-- Fold a batch of submissions into every ranking they touch, each submission whole and once.
+--
+-- Items are taken in order. One that is refused changes nothing and stops no other. An id that was seen before
+-- changes nothing and is answered with the user's scores and ranks as they stand.
+--
+-- @access write
+-- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
+-- @key rankings...  for each ranking its keys, see "rankings" in the manifest
+-- @key journal?  stream: gets one entry for each accepted submission; only where a journal limit is given
+-- @key buckets...  hashes in pairs: the bucket an id goes to, and the one before it in time
+-- @arg rules  see "rules" in the manifest
+-- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
+-- @arg rankings  number of ranking lines
+-- @arg targets  number of target lists
+-- @arg ranking...  one line for each ranking
+-- @arg target...  the rankings a submission touches, by number: "1 2 4"
+-- @arg journal_limit  entries the journal may hold, or - for no journal
+-- @arg item...  tab-separated: user, id (may be empty), bucket pair (from 1; 0 without id), ms at which that bucket is forgotten, points, time in us, update (may be empty), target list (from 1), data for the journal
+-- @reply [seq, receipt...]  one receipt an item: "accepted NUMBER CHANGES", "duplicate - CHANGES" or "refused CODE what is wrong"; CHANGES see "receipt" in the manifest
+-- @error LBCALL  the call is malformed
+-- @error LBLAYOUT  a window's data was written under other rules
+-- @error LBSEASON  another season is running
+-- @error LBDENSE  dense ranks were asked for where no levels are kept
+-- @error LBJOURNAL  the journal is full
+-- @refusal LBNUMBER  points or time are not an exact number
+-- @refusal LBUPDATE  the board does not allow this update
+-- @refusal LBTIME  the time lies outside a period
+-- @refusal LBRANGE  the score would leave the board's range
+-- @refusal LBSEGMENT  the board has its full number of segment values
+-- @refusal LBCONFLICT  the id was used with other points
+-- @complexity O(I * R * log N) for I items touching R rankings of N members
+-- @include open_writing
+-- @include parse_points
+-- @include apply_submission
+-- @include standing_receipt
+-- @include recall_id
+-- @include open_journal
+-- @include close_writing
+-- @include text
+-- @include call
+
+local opened, problem = open_writing(KEYS, ARGV)
+if not opened then
+  return redis.error_reply(problem)
+end
+local rules, kind, targets = opened.rules, opened.kind, opened.targets
+local items = #ARGV - opened.next_arg
+local journal
+journal, problem = open_journal(KEYS[opened.next_key], ARGV[opened.next_arg], items)
+if problem then
+  return redis.error_reply(problem)
+end
+local before_buckets = opened.next_key - (journal and 1 or 2)
+
+local seq, reply = opened.seq, {0}
+
+local function take(item)
+  local user, id, bucket, forget_at, digits, time, update, target, data =
+    string.match(item, '^([^\t]+)\t([^\t]*)\t(%d+)\t(%d*)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t(.*)$')
+  local touched = targets[tonumber(target or 0)]
+  local newer = before_buckets + 2 * tonumber(bucket or 0)
+  if not touched or (id ~= '' and not (newer > before_buckets and KEYS[newer + 1])) then
+    return 'refused LBCALL the item is malformed: send it as the manifest describes'
+  end
+  if update == '' then
+    update = rules.update
+  end
+  local points, at, refusal = parse_points(rules, digits, time, update)
+  if not points then
+    return 'refused ' .. refusal
+  end
+  local field, fact
+  if id ~= '' then
+    field, fact = user .. '\t' .. id, text(points) .. ' ' .. update
+    local known = recall_id(KEYS, newer, field, fact, forget_at)
+    if known == fact then
+      return 'duplicate -' .. standing_receipt(touched, kind, user)
+    elseif known then
+      return "refused LBCONFLICT submission id '" .. id .. "' was used before for '" .. known .. "', not '" .. fact .. "'"
+    end
+  end
+  local changes
+  changes, refusal = apply_submission(touched, rules, kind, user, points, at, update)
+  if not changes then
+    if field then
+      call('HDEL', KEYS[newer], field)
+    end
+    return 'refused ' .. refusal
+  end
+  seq = seq + 1
+  if journal then
+    call('XADD', journal, '*', 'number', text(seq), 'kind', 'submit', 'user', user, 'id', id, 'points', text(points),
+      'at', time, 'update', update, 'data', data)
+  end
+  return 'accepted ' .. text(seq) .. changes
+end
+
+for i = 1, items do
+  reply[i + 1] = take(ARGV[opened.next_arg + i])
+end
+close_writing(KEYS[1], opened, seq)
+reply[1] = seq
+return reply

@@ -1,0 +1,17 @@
+-- @include score
+-- @include whole
+-- Read points and time and check the update; give points and time, or nil, nil and a refusal.
+local function parse_points(rules, digits, time, update)
+  local points = score(digits, rules.score_type)
+  if not points then
+    return nil, nil, "LBNUMBER points '" .. digits .. "' are not exactly a number of type " .. rules.score_type
+  end
+  local at = whole(time)
+  if not at or at < 0 then
+    return nil, nil, "LBNUMBER time '" .. time .. "' is not a number of microseconds"
+  end
+  if not rules.allowed[update] then
+    return nil, nil, "LBUPDATE the board does not allow update '" .. update .. "'"
+  end
+  return points, at
+end

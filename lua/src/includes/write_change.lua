@@ -1,0 +1,14 @@
+-- @include put_entry
+-- @include call
+-- Write the change a ranking carries; a score that stays the same keeps its place among its equals.
+local function write_change(ranking, user)
+  if ranking.new == ranking.old then
+    ranking.member = ranking.old_member
+    return
+  end
+  ranking.member = put_entry(ranking, user, ranking.new, ranking.tick, ranking.old, ranking.old_member)
+  if ranking.new_segment then
+    call('SADD', ranking.segment_values, ranking.segment)
+    ranking.new_segment = nil
+  end
+end

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+from redis import Redis
+
+from flask_leaderboard import Board, Leaderboard
+from tests.servers import BACKENDS, Fake, Server, start_backend
+
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile("deep", parent=settings.get_profile("default"), max_examples=400, stateful_step_count=60)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def backends() -> Iterator[Callable[[str], Server | Fake]]:
+    """Give servers by name, each started once and stopped at the end."""
+    running: dict[str, Server | Fake] = {}
+
+    def get(name: str) -> Server | Fake:
+        if name not in running:
+            running[name] = start_backend(name)
+        return running[name]
+
+    yield get
+    for backend in running.values():
+        backend.stop()
+
+
+@pytest.fixture(params=BACKENDS)
+def backend_name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def client(backend_name: str, backends: Callable[[str], Server | Fake]) -> Redis:
+    """An empty Redis of each kind."""
+    client = backends(backend_name).client
+    client.flushall()
+    return client
+
+
+@pytest.fixture
+def valkey(backends: Callable[[str], Server | Fake]) -> Redis:
+    """An empty real server, where one kind is enough."""
+    client = backends("valkey9").client
+    client.flushall()
+    return client
+
+
+class SetClock:
+    """A clock that stands until it is moved."""
+
+    def __init__(self, now: int = 1_794_960_000_000_000) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    """2026-11-18 00:00 UTC, a Wednesday."""
+    return SetClock()
+
+
+@pytest.fixture
+def make(client: Redis, clock: SetClock) -> Callable[[Board], Leaderboard]:
+    """Make leaderboards on the backend under test, with a clock that the test moves."""
+    return lambda board: Leaderboard(board, client, clock=clock)

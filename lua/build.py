@@ -41,6 +41,7 @@ WRITE_COMMANDS = {
     "ZINCRBY",
     "ZREM",
 }
+BINDING = re.compile(r"local (?P<name>\w+) = (?P<value>[\w.]+)")
 TAG = re.compile(r"-- @(?P<tag>\w+) (?P<text>.+)")
 
 
@@ -123,16 +124,23 @@ class Bundle:
         return "\n\n".join([*parts, command.code]) + "\n"
 
     def library(self) -> str:
-        """Give all commands as one Redis Functions library."""
+        """Give all commands as one Redis Functions library.
+
+        Redis's globals are out of reach while a library loads: what a script binds at its top, a function binds when it runs.
+        """
         parts = [f"#!lua name={LIBRARY}\n{NOTICE}"]
         every = [name for command in self.commands.values() for name in command.includes]
-        parts += [include.text for include in self.needed(every)]
+        needed = self.needed(every)
+        bindings = [match for include in needed if (match := BINDING.fullmatch(include.code))]
+        parts.append(f"local {', '.join(match['name'] for match in bindings)}")
+        parts += [include.text for include in needed if not BINDING.fullmatch(include.code)]
+        bind = "\n".join(f"  {match['name']} = {match['value']}" for match in bindings)
         for command in self.commands.values():
             flags = "flags = {'no-writes'}, " if command.tags["access"] == ["read"] else ""
             body = "\n".join(f"  {line}" if line else "" for line in command.code.splitlines())
             parts.append(
                 f"{command.comment}\nredis.register_function{{function_name = '{LIBRARY}_{command.name}', {flags}"
-                f"callback = function(KEYS, ARGV)\n{body}\nend}}"
+                f"callback = function(KEYS, ARGV)\n{bind}\n{body}\nend}}"
             )
         return "\n\n".join(parts) + "\n"
 

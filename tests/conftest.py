@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -10,9 +9,17 @@ from redis import Redis
 from flask_leaderboard import Board, Leaderboard
 from tests.servers import BACKENDS, Fake, Server, start_backend
 
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
-settings.register_profile("deep", parent=settings.get_profile("default"), max_examples=400, stateful_step_count=60)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+settings.register_profile("house", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
+settings.load_profile("house")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--examples", type=int, default=40, help="how many boards the model test plays on each server")
+
+
+@pytest.fixture
+def examples(request: pytest.FixtureRequest) -> int:
+    return int(request.config.getoption("--examples"))
 
 
 @pytest.fixture(scope="session")
@@ -52,9 +59,9 @@ def valkey(backends: Callable[[str], Server | Fake]) -> Redis:
 
 
 class SetClock:
-    """A clock that stands until it is moved."""
+    """A clock that stands until it is moved. It starts far ahead: servers expire keys by their own clock."""
 
-    def __init__(self, now: int = 1_794_960_000_000_000) -> None:
+    def __init__(self, now: int = 2_540_376_000_000_000) -> None:
         self.now = now
 
     def __call__(self) -> int:
@@ -63,7 +70,7 @@ class SetClock:
 
 @pytest.fixture
 def clock() -> SetClock:
-    """2026-11-18 00:00 UTC, a Wednesday."""
+    """2050-07-02 12:00 UTC, a Saturday."""
     return SetClock()
 
 

@@ -11,7 +11,7 @@ from ..rules.identity import check_id, check_user_id
 from ..rules.instants import to_instant
 from ..rules.results import Receipt
 from ..rules.scores import number_text
-from ..rules.slices import Slice, slice_at
+from ..rules.slices import Slice, check_not_future, slice_at
 from ..rules.submission import Submission
 from ..store.batch import Batch
 from ..store.board_store import BoardStore
@@ -93,6 +93,7 @@ class Submitter:
         points = board.check_points(submission.points)
         update = "" if submission.update is None else board.check_update(submission.update)
         at = now if submission.at is None else to_instant(submission.at)
+        check_not_future(at, now)
         targets, closed = self._targets(submission, at, now)
         identity, pair, forget_at = submission.submission_id or "", 0, 0
         if submission.submission_id is not None:

@@ -8,6 +8,8 @@ from ..errors import TimeError
 
 MICROSECONDS = 1_000_000
 DAY = 86_400 * MICROSECONDS
+FUTURE_SKEW = 5 * MICROSECONDS
+"""How far ahead a submission's time may lie: clocks differ."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ONE = timedelta(microseconds=1)
 

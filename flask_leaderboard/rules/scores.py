@@ -27,7 +27,7 @@ def exact_number(value: Points, score_type: ScoreType, what: str = "points") -> 
         return int(value) if score_type == "integer" else float(value)
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise PointsError(f"{what} {value!r} must be a number (int, float or Decimal), not {type(value).__name__}")
-    if not math.isfinite(value):
+    if not isinstance(value, int) and not math.isfinite(value):
         raise PointsError(f"{what} {value!r} must be finite")
     return _exact_integer(value, what) if score_type == "integer" else _exact_float(value, what)
 

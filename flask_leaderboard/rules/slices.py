@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from ..errors import ClosedPeriodError, TimeError
 from .board import Board
-from .instants import MICROSECONDS, to_datetime
+from .instants import FUTURE_SKEW, to_datetime
 from .windows import Period, Season, Window
-
-FUTURE_SKEW = 5 * MICROSECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +26,17 @@ class Slice:
         return self.start <= at < self.end and now < self.closes
 
 
+def check_not_future(at: int, now: int) -> None:
+    """Refuse a time that lies ahead by more than clocks may differ."""
+    if at > now + FUTURE_SKEW:
+        raise TimeError(f"time {to_datetime(at).isoformat()} lies in the future: send the time at which the points were won")
+
+
 def slice_at(board: Board, at: int, now: int, seasons: Mapping[str, Period]) -> Slice:
     """Find the periods that take a submission, or refuse one that is too late for every timed window.
 
     `seasons` are the running ones, by window.
     """
-    if at > now + FUTURE_SKEW:
-        raise TimeError(f"time {to_datetime(at).isoformat()} lies in the future: send the time at which the points were won")
     taken: list[tuple[Window, Period]] = []
     closed: list[str] = []
     too_late = False

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 from ..errors import ConfigurationError, UnknownWindowError
-from .instants import DAY, MICROSECONDS, duration, to_datetime, to_instant
+from .instants import DAY, FUTURE_SKEW, MICROSECONDS, duration, to_datetime, to_instant
 from .names import check_name
 
 DEFAULT_GRACE = timedelta(minutes=1)
@@ -82,9 +82,9 @@ class Window(ABC):
         return period.end + self.retention_us
 
     def live_periods(self, now: int) -> list[Period]:
-        """List the periods that Redis may hold, the newest first."""
+        """List the periods that Redis may hold, the newest first; one may lie ahead by as much as clocks may differ."""
         periods = []
-        period = self.period_at(now)
+        period = self.period_at(now + FUTURE_SKEW)
         while period and now < period.end + self.retention_us:
             periods.append(period)
             period = self.period_at(period.start - 1)
@@ -209,7 +209,7 @@ class Tournament(Window):
 
     def live_periods(self, now: int) -> list[Period]:
         only = self.period(self.name)
-        return [only] if only.start <= now < only.end + self.retention_us else []
+        return [only] if only.start - FUTURE_SKEW <= now < only.end + self.retention_us else []
 
 
 @dataclass(frozen=True)

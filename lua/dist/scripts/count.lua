@@ -2,12 +2,33 @@
 
 -- Count the users of a ranking, and those whose score lies between two scores, both included.
 
+-- The words that may stand in a layout, and the widths in bytes that a tick may have.
+local layout_words = {
+  packed = true,
+  exact = true,
+  desc = true,
+  asc = true,
+  first = true,
+  last = true,
+  member = true,
+  integer = true,
+  float = true,
+  levels = true,
+  ['-'] = true,
+  ['4'] = true,
+  ['6'] = true,
+  ['7'] = true,
+}
+
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
       .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
-  if not window then
+  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
+    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
+    or (encoding == 'exact' and not layout_words[parameter])
+    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
     return nil
   end
   local ranking = {
@@ -18,7 +39,7 @@ local function parse_ranking(line, keys, next_key)
     tie_break = tie_break,
     resolution = tonumber(resolution),
     slots = tonumber(slots),
-    centre = encoding == 'packed' and tonumber(parameter) or 0,
+    centre = encoding == 'packed' and slots ~= '1' and tonumber(parameter) or 0,
     span = encoding == 'packed' and tonumber(slots) or 1,
     width = tonumber(parameter),
     score_type = score_type,
@@ -53,8 +74,11 @@ local call = redis.call
 local function open_board(board, rankings)
   local fields, windows, seen = {'seq'}, {}, {}
   for _, ranking in ipairs(rankings) do
-    if not seen[ranking.window] then
-      seen[ranking.window] = true
+    local layout = seen[ranking.window]
+    if layout and layout ~= ranking.layout then
+      return nil, "LBLAYOUT window '" .. ranking.window .. "' can't be '" .. layout .. "' and '" .. ranking.layout .. "' at once"
+    elseif not layout then
+      seen[ranking.window] = ranking.layout
       windows[#windows + 1] = ranking
       fields[#fields + 1] = 'layout:' .. ranking.window
     end
@@ -88,6 +112,8 @@ local function open_reading(keys, argv)
   return ranking, seq
 end
 
+local format = string.format
+
 -- Read decimal digits as a whole number of at most 2^53-1 either way, or give nil. '-0' reads as 0.
 local function whole(digits)
   if #digits > 17 or not string.find(digits, '^%-?%d+$') then
@@ -100,9 +126,9 @@ local function whole(digits)
   return number + 0
 end
 
--- Read a score, or give nil where the text is not exactly one double of the board's type.
--- Digits without a point or exponent must name the double itself; others may have 17 significant digits,
--- which is what it takes to name any double.
+-- Read a score, or give nil where the text does not name one double of the board's type.
+-- Up to 17 significant digits are compared with those of the double itself, so nothing is rounded on the way; more are taken
+-- only of a whole number that is a double to its last digit.
 local function score(decimal, score_type)
   if score_type == 'integer' then
     return whole(decimal)
@@ -111,22 +137,18 @@ local function score(decimal, score_type)
   if not head or fraction == '.' or (exponent ~= '' and not string.find(exponent, '^[eE][+-]?%d+$')) then
     return nil
   end
-  local significant = string.gsub(string.gsub(head .. fraction, '%.', ''), '^0+', '')
   local number = tonumber(decimal)
-  if number == math.huge or number == -math.huge or (number == 0 and string.find(significant, '[1-9]')) then
+  local digits = string.gsub(string.gsub(head .. string.sub(fraction, 2), '^0+', ''), '0+$', '')
+  if number == 0 or number == math.huge or number == -math.huge then
+    return number == 0 and digits == '' and 0 or nil
+  end
+  local held = #digits <= 17 and format('%.' .. #digits - 1 .. 'e', math.abs(number)) or format('%.0f', math.abs(number))
+  held = string.gsub(string.gsub(held, 'e.*', ''), '%.', '')
+  if string.gsub(held, '0+$', '') ~= digits then
     return nil
   end
-  if fraction == '' and exponent == '' then
-    local exact = string.format('%.0f', math.abs(number))
-    return (exact == significant or number == 0) and number + 0 or nil
-  end
-  if #significant > 17 then
-    return nil
-  end
-  return number + 0
+  return number
 end
-
-local format = string.format
 
 -- Write a number as decimal text that reads back as the same double.
 local function text(number)
@@ -144,10 +166,20 @@ local function count_better(ranking, standing)
   return call('ZCOUNT', ranking.entries, '-inf', (standing - ranking.centre) * ranking.span - 1)
 end
 
+-- The lowest and highest value that entries of one standing can have. Where the value is the standing itself it may be a
+-- fraction, which adding and taking 1 would round.
+local function tie_bounds(ranking, standing)
+  if ranking.span == 1 then
+    return standing, standing
+  end
+  local lowest = (standing - ranking.centre) * ranking.span
+  return lowest, lowest + ranking.span - 1
+end
+
 -- How many users stand ahead of a standing or tied with it.
 local function count_through(ranking, standing)
-  local last_of_tie = (standing - ranking.centre) * ranking.span + ranking.span - 1
-  return call('ZCOUNT', ranking.entries, '-inf', last_of_tie)
+  local _, highest = tie_bounds(ranking, standing)
+  return call('ZCOUNT', ranking.entries, '-inf', highest)
 end
 
 -- The indexes [from, stop) of the entries whose score lies between two scores, both included; '-' for no bound.
@@ -178,6 +210,9 @@ end
 local ranking, seq = open_reading(KEYS, ARGV)
 if not ranking then
   return redis.error_reply(seq)
+end
+if not ARGV[3] then
+  return redis.error_reply('LBCALL send the ranking line, lowest and highest score')
 end
 local total = call('ZCARD', ranking.entries)
 local from, stop = score_bounds(ranking, total, ARGV[2], ARGV[3])

@@ -3,12 +3,33 @@
 -- Move a user's entry, score and time unchanged, from one band of a ranking to another in the same slot.
 -- Bands are half-open: lowest <= score < end. The user is counted in one of them at any moment. Repeating a move is safe.
 
+-- The words that may stand in a layout, and the widths in bytes that a tick may have.
+local layout_words = {
+  packed = true,
+  exact = true,
+  desc = true,
+  asc = true,
+  first = true,
+  last = true,
+  member = true,
+  integer = true,
+  float = true,
+  levels = true,
+  ['-'] = true,
+  ['4'] = true,
+  ['6'] = true,
+  ['7'] = true,
+}
+
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
       .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
-  if not window then
+  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
+    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
+    or (encoding == 'exact' and not layout_words[parameter])
+    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
     return nil
   end
   local ranking = {
@@ -19,7 +40,7 @@ local function parse_ranking(line, keys, next_key)
     tie_break = tie_break,
     resolution = tonumber(resolution),
     slots = tonumber(slots),
-    centre = encoding == 'packed' and tonumber(parameter) or 0,
+    centre = encoding == 'packed' and slots ~= '1' and tonumber(parameter) or 0,
     span = encoding == 'packed' and tonumber(slots) or 1,
     width = tonumber(parameter),
     score_type = score_type,
@@ -67,8 +88,11 @@ local call = redis.call
 local function open_board(board, rankings)
   local fields, windows, seen = {'seq'}, {}, {}
   for _, ranking in ipairs(rankings) do
-    if not seen[ranking.window] then
-      seen[ranking.window] = true
+    local layout = seen[ranking.window]
+    if layout and layout ~= ranking.layout then
+      return nil, "LBLAYOUT window '" .. ranking.window .. "' can't be '" .. layout .. "' and '" .. ranking.layout .. "' at once"
+    elseif not layout then
+      seen[ranking.window] = ranking.layout
       windows[#windows + 1] = ranking
       fields[#fields + 1] = 'layout:' .. ranking.window
     end
@@ -158,10 +182,19 @@ local function text(number)
   return format('%.17g', number)
 end
 
+-- The lowest and highest value that entries of one standing can have. Where the value is the standing itself it may be a
+-- fraction, which adding and taking 1 would round.
+local function tie_bounds(ranking, standing)
+  if ranking.span == 1 then
+    return standing, standing
+  end
+  local lowest = (standing - ranking.centre) * ranking.span
+  return lowest, lowest + ranking.span - 1
+end
+
 -- Drop a dense level that nobody stands on any more.
 local function leave_level(ranking, standing)
-  local lowest = (standing - ranking.centre) * ranking.span
-  if call('ZCOUNT', ranking.entries, lowest, lowest + ranking.span - 1) == 0 then
+  if call('ZCOUNT', ranking.entries, tie_bounds(ranking, standing)) == 0 then
     call('ZREM', ranking.levels, text(standing))
   end
 end
@@ -198,7 +231,7 @@ local function put_entry(ranking, user, standing, tick, old_standing, old_member
       leave_level(ranking, old_standing)
     end
   end
-  if not old_member and not ranking.lives then
+  if not (old_member or ranking.lives) then
     ranking.lives = true
     if call('ZCARD', ranking.entries) == 1 then
       set_expiry(ranking)
@@ -210,6 +243,7 @@ end
 -- Take a user out of a ranking.
 local function drop_entry(ranking, user, standing, member)
   call('ZREM', ranking.entries, member)
+  ranking.lives = nil
   if ranking.exact then
     call('HDEL', ranking.ticks, user)
   end
@@ -246,9 +280,9 @@ local function whole(digits)
   return number + 0
 end
 
--- Read a score, or give nil where the text is not exactly one double of the board's type.
--- Digits without a point or exponent must name the double itself; others may have 17 significant digits,
--- which is what it takes to name any double.
+-- Read a score, or give nil where the text does not name one double of the board's type.
+-- Up to 17 significant digits are compared with those of the double itself, so nothing is rounded on the way; more are taken
+-- only of a whole number that is a double to its last digit.
 local function score(decimal, score_type)
   if score_type == 'integer' then
     return whole(decimal)
@@ -257,19 +291,17 @@ local function score(decimal, score_type)
   if not head or fraction == '.' or (exponent ~= '' and not string.find(exponent, '^[eE][+-]?%d+$')) then
     return nil
   end
-  local significant = string.gsub(string.gsub(head .. fraction, '%.', ''), '^0+', '')
   local number = tonumber(decimal)
-  if number == math.huge or number == -math.huge or (number == 0 and string.find(significant, '[1-9]')) then
+  local digits = string.gsub(string.gsub(head .. string.sub(fraction, 2), '^0+', ''), '0+$', '')
+  if number == 0 or number == math.huge or number == -math.huge then
+    return number == 0 and digits == '' and 0 or nil
+  end
+  local held = #digits <= 17 and format('%.' .. #digits - 1 .. 'e', math.abs(number)) or format('%.0f', math.abs(number))
+  held = string.gsub(string.gsub(held, 'e.*', ''), '%.', '')
+  if string.gsub(held, '0+$', '') ~= digits then
     return nil
   end
-  if fraction == '' and exponent == '' then
-    local exact = string.format('%.0f', math.abs(number))
-    return (exact == significant or number == 0) and number + 0 or nil
-  end
-  if #significant > 17 then
-    return nil
-  end
-  return number + 0
+  return number
 end
 
 local rankings, next_key = parse_rankings(KEYS, 2, ARGV, 1, 2)
@@ -280,18 +312,21 @@ local source, destination = rankings[1], rankings[2]
 if source.layout ~= destination.layout or source.start ~= destination.start then
   return redis.error_reply('LBCALL both bands must be of the same layout and period')
 end
-local seq, problem = open_board(KEYS[1], rankings)
+local seq, unknown = open_board(KEYS[1], rankings)
 if not seq then
-  return redis.error_reply(problem)
+  return redis.error_reply(unknown)
 end
 local user, lowest, stop = ARGV[3], -math.huge, math.huge
+if not ARGV[5] then
+  return redis.error_reply('LBCALL send both ranking lines, the user, and the bounds of the destination')
+end
 if ARGV[4] ~= '-' then
-  lowest = score(ARGV[4] or '', source.score_type)
+  lowest = score(ARGV[4], source.score_type)
 end
 if ARGV[5] ~= '-' then
-  stop = score(ARGV[5] or '', source.score_type)
+  stop = score(ARGV[5], source.score_type)
 end
-if not user or not lowest or not stop then
+if not lowest or not stop then
   return redis.error_reply('LBNUMBER the bounds of the band are not exact numbers of type ' .. source.score_type)
 end
 
@@ -309,6 +344,9 @@ end
 local reached = source.sign * standing
 if reached < lowest or reached >= stop then
   return redis.error_reply('LBBAND score ' .. plain_score(source, standing) .. ' is outside the band ' .. ARGV[4] .. ' to ' .. ARGV[5])
+end
+if #unknown > 0 then
+  call('HSET', KEYS[1], unpack(unknown))
 end
 put_entry(destination, user, standing, tick)
 drop_entry(source, user, standing, member)

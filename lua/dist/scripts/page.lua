@@ -2,12 +2,33 @@
 
 -- Read entries by their place in the list, best first.
 
+-- The words that may stand in a layout, and the widths in bytes that a tick may have.
+local layout_words = {
+  packed = true,
+  exact = true,
+  desc = true,
+  asc = true,
+  first = true,
+  last = true,
+  member = true,
+  integer = true,
+  float = true,
+  levels = true,
+  ['-'] = true,
+  ['4'] = true,
+  ['6'] = true,
+  ['7'] = true,
+}
+
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
       .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
-  if not window then
+  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
+    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
+    or (encoding == 'exact' and not layout_words[parameter])
+    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
     return nil
   end
   local ranking = {
@@ -18,7 +39,7 @@ local function parse_ranking(line, keys, next_key)
     tie_break = tie_break,
     resolution = tonumber(resolution),
     slots = tonumber(slots),
-    centre = encoding == 'packed' and tonumber(parameter) or 0,
+    centre = encoding == 'packed' and slots ~= '1' and tonumber(parameter) or 0,
     span = encoding == 'packed' and tonumber(slots) or 1,
     width = tonumber(parameter),
     score_type = score_type,
@@ -53,8 +74,11 @@ local call = redis.call
 local function open_board(board, rankings)
   local fields, windows, seen = {'seq'}, {}, {}
   for _, ranking in ipairs(rankings) do
-    if not seen[ranking.window] then
-      seen[ranking.window] = true
+    local layout = seen[ranking.window]
+    if layout and layout ~= ranking.layout then
+      return nil, "LBLAYOUT window '" .. ranking.window .. "' can't be '" .. layout .. "' and '" .. ranking.layout .. "' at once"
+    elseif not layout then
+      seen[ranking.window] = ranking.layout
       windows[#windows + 1] = ranking
       fields[#fields + 1] = 'layout:' .. ranking.window
     end
@@ -180,10 +204,20 @@ local function count_better(ranking, standing)
   return call('ZCOUNT', ranking.entries, '-inf', (standing - ranking.centre) * ranking.span - 1)
 end
 
+-- The lowest and highest value that entries of one standing can have. Where the value is the standing itself it may be a
+-- fraction, which adding and taking 1 would round.
+local function tie_bounds(ranking, standing)
+  if ranking.span == 1 then
+    return standing, standing
+  end
+  local lowest = (standing - ranking.centre) * ranking.span
+  return lowest, lowest + ranking.span - 1
+end
+
 -- How many users stand ahead of a standing or tied with it.
 local function count_through(ranking, standing)
-  local last_of_tie = (standing - ranking.centre) * ranking.span + ranking.span - 1
-  return call('ZCOUNT', ranking.entries, '-inf', last_of_tie)
+  local _, highest = tie_bounds(ranking, standing)
+  return call('ZCOUNT', ranking.entries, '-inf', highest)
 end
 
 -- The rank of an entry, ties numbered as `kind` says.

@@ -2,12 +2,33 @@
 
 -- Tell a user's percentile: 100 * (1 - better / total), where better counts the users strictly ahead.
 
+-- The words that may stand in a layout, and the widths in bytes that a tick may have.
+local layout_words = {
+  packed = true,
+  exact = true,
+  desc = true,
+  asc = true,
+  first = true,
+  last = true,
+  member = true,
+  integer = true,
+  float = true,
+  levels = true,
+  ['-'] = true,
+  ['4'] = true,
+  ['6'] = true,
+  ['7'] = true,
+}
+
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
       .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
-  if not window then
+  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
+    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
+    or (encoding == 'exact' and not layout_words[parameter])
+    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
     return nil
   end
   local ranking = {
@@ -18,7 +39,7 @@ local function parse_ranking(line, keys, next_key)
     tie_break = tie_break,
     resolution = tonumber(resolution),
     slots = tonumber(slots),
-    centre = encoding == 'packed' and tonumber(parameter) or 0,
+    centre = encoding == 'packed' and slots ~= '1' and tonumber(parameter) or 0,
     span = encoding == 'packed' and tonumber(slots) or 1,
     width = tonumber(parameter),
     score_type = score_type,
@@ -53,8 +74,11 @@ local call = redis.call
 local function open_board(board, rankings)
   local fields, windows, seen = {'seq'}, {}, {}
   for _, ranking in ipairs(rankings) do
-    if not seen[ranking.window] then
-      seen[ranking.window] = true
+    local layout = seen[ranking.window]
+    if layout and layout ~= ranking.layout then
+      return nil, "LBLAYOUT window '" .. ranking.window .. "' can't be '" .. layout .. "' and '" .. ranking.layout .. "' at once"
+    elseif not layout then
+      seen[ranking.window] = ranking.layout
       windows[#windows + 1] = ranking
       fields[#fields + 1] = 'layout:' .. ranking.window
     end
@@ -152,6 +176,9 @@ end
 local ranking, seq = open_reading(KEYS, ARGV)
 if not ranking then
   return redis.error_reply(seq)
+end
+if not ARGV[2] then
+  return redis.error_reply('LBCALL send the ranking line and a user')
 end
 local total = call('ZCARD', ranking.entries)
 local standing = read_entry(ranking, ARGV[2])

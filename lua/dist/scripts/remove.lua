@@ -2,12 +2,33 @@
 
 -- Take users out of the rankings given. A user who stands in none of them is no event and takes no number.
 
+-- The words that may stand in a layout, and the widths in bytes that a tick may have.
+local layout_words = {
+  packed = true,
+  exact = true,
+  desc = true,
+  asc = true,
+  first = true,
+  last = true,
+  member = true,
+  integer = true,
+  float = true,
+  levels = true,
+  ['-'] = true,
+  ['4'] = true,
+  ['6'] = true,
+  ['7'] = true,
+}
+
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
       .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
-  if not window then
+  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
+    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
+    or (encoding == 'exact' and not layout_words[parameter])
+    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
     return nil
   end
   local ranking = {
@@ -18,7 +39,7 @@ local function parse_ranking(line, keys, next_key)
     tie_break = tie_break,
     resolution = tonumber(resolution),
     slots = tonumber(slots),
-    centre = encoding == 'packed' and tonumber(parameter) or 0,
+    centre = encoding == 'packed' and slots ~= '1' and tonumber(parameter) or 0,
     span = encoding == 'packed' and tonumber(slots) or 1,
     width = tonumber(parameter),
     score_type = score_type,
@@ -76,6 +97,8 @@ local function parse_targets(argv, first, count, rankings)
   return targets
 end
 
+local format = string.format
+
 -- Read decimal digits as a whole number of at most 2^53-1 either way, or give nil. '-0' reads as 0.
 local function whole(digits)
   if #digits > 17 or not string.find(digits, '^%-?%d+$') then
@@ -88,9 +111,9 @@ local function whole(digits)
   return number + 0
 end
 
--- Read a score, or give nil where the text is not exactly one double of the board's type.
--- Digits without a point or exponent must name the double itself; others may have 17 significant digits,
--- which is what it takes to name any double.
+-- Read a score, or give nil where the text does not name one double of the board's type.
+-- Up to 17 significant digits are compared with those of the double itself, so nothing is rounded on the way; more are taken
+-- only of a whole number that is a double to its last digit.
 local function score(decimal, score_type)
   if score_type == 'integer' then
     return whole(decimal)
@@ -99,19 +122,17 @@ local function score(decimal, score_type)
   if not head or fraction == '.' or (exponent ~= '' and not string.find(exponent, '^[eE][+-]?%d+$')) then
     return nil
   end
-  local significant = string.gsub(string.gsub(head .. fraction, '%.', ''), '^0+', '')
   local number = tonumber(decimal)
-  if number == math.huge or number == -math.huge or (number == 0 and string.find(significant, '[1-9]')) then
+  local digits = string.gsub(string.gsub(head .. string.sub(fraction, 2), '^0+', ''), '0+$', '')
+  if number == 0 or number == math.huge or number == -math.huge then
+    return number == 0 and digits == '' and 0 or nil
+  end
+  local held = #digits <= 17 and format('%.' .. #digits - 1 .. 'e', math.abs(number)) or format('%.0f', math.abs(number))
+  held = string.gsub(string.gsub(held, 'e.*', ''), '%.', '')
+  if string.gsub(held, '0+$', '') ~= digits then
     return nil
   end
-  if fraction == '' and exponent == '' then
-    local exact = string.format('%.0f', math.abs(number))
-    return (exact == significant or number == 0) and number + 0 or nil
-  end
-  if #significant > 17 then
-    return nil
-  end
-  return number + 0
+  return number
 end
 
 -- Read the board's rules for folding, or give nil and an error.
@@ -140,8 +161,11 @@ local call = redis.call
 local function open_board(board, rankings)
   local fields, windows, seen = {'seq'}, {}, {}
   for _, ranking in ipairs(rankings) do
-    if not seen[ranking.window] then
-      seen[ranking.window] = true
+    local layout = seen[ranking.window]
+    if layout and layout ~= ranking.layout then
+      return nil, "LBLAYOUT window '" .. ranking.window .. "' can't be '" .. layout .. "' and '" .. ranking.layout .. "' at once"
+    elseif not layout then
+      seen[ranking.window] = ranking.layout
       windows[#windows + 1] = ranking
       fields[#fields + 1] = 'layout:' .. ranking.window
     end
@@ -189,6 +213,46 @@ local function check_seasons(board, rankings)
   return nil
 end
 
+-- Write a tick as big-endian bytes, so that Redis orders tied members by time.
+local function tick_bytes(tick, width)
+  local floor, low = math.floor, tick % 4294967296
+  local bytes = string.char(floor(low / 16777216), floor(low / 65536) % 256, floor(low / 256) % 256, low % 256)
+  if width == 4 then
+    return bytes
+  end
+  local high = floor(tick / 4294967296)
+  bytes = string.char(floor(high / 256) % 256, high % 256) .. bytes
+  if width == 6 then
+    return bytes
+  end
+  return string.char(floor(high / 65536)) .. bytes
+end
+
+-- The member and value under which Redis keeps a user's entry.
+local function member_of(ranking, user, standing, tick)
+  if ranking.exact then
+    return tick_bytes(tick, ranking.width) .. user, standing
+  end
+  return user, (standing - ranking.centre) * ranking.span + tick
+end
+
+-- Give an error where a ranking's layout can't hold all scores that the rules allow.
+local function check_fit(rules, ranking)
+  if rules.score_type ~= ranking.score_type then
+    return "LBCALL the rules count in type " .. rules.score_type .. ", window '" .. ranking.window .. "' in " .. ranking.score_type
+  end
+  if ranking.span == 1 then
+    return nil
+  end
+  for _, bound in ipairs({rules.lowest, rules.highest}) do
+    local _, value = member_of(ranking, '', ranking.sign * bound, 0)
+    if value < -9007199254740991 or value + ranking.span - 1 > 9007199254740991 then
+      return "LBCALL scores of the rules do not fit into the layout of window '" .. ranking.window .. "'"
+    end
+  end
+  return nil
+end
+
 -- Open all that a writing call names. KEYS: board, the rankings' keys, then the command's own.
 -- ARGV: rules, kind of the ranks wanted or '-', number of rankings, number of target lists, then those, then the command's own.
 -- Give a table with what was read and the next key and argument, or nil and an error.
@@ -198,18 +262,12 @@ local function open_writing(keys, argv)
     return nil, problem
   end
   local kind, ranking_count, target_count = argv[2], tonumber(argv[3]), tonumber(argv[4])
-  if not ranking_count or not target_count then
-    return nil, 'LBCALL the counts of rankings and target lists must be whole numbers'
+  if not keys[1] or not kind or not ranking_count or not target_count then
+    return nil, 'LBCALL send the board key, rules, a ranking kind or -, and the counts of rankings and target lists'
   end
   local rankings, next_key = parse_rankings(keys, 2, argv, 5, ranking_count)
   if not rankings then
     return nil, next_key
-  end
-  for _, ranking in ipairs(rankings) do
-    problem = kind ~= '-' and check_kind(kind, ranking)
-    if problem then
-      return nil, problem
-    end
   end
   local targets
   targets, problem = parse_targets(argv, 5 + ranking_count, target_count, rankings)
@@ -219,6 +277,12 @@ local function open_writing(keys, argv)
   local seq, unknown = open_board(keys[1], rankings)
   if not seq then
     return nil, unknown
+  end
+  for _, ranking in ipairs(rankings) do
+    problem = check_fit(rules, ranking) or (kind ~= '-' and check_kind(kind, ranking))
+    if problem then
+      return nil, problem
+    end
   end
   problem = check_seasons(keys[1], rankings)
   if problem then
@@ -273,8 +337,6 @@ local function read_entry(ranking, user)
   return standing, tick, user
 end
 
-local format = string.format
-
 -- Write a number as decimal text that reads back as the same double.
 local function text(number)
   if number % 1 == 0 and number < 1e15 and number > -1e15 then
@@ -291,10 +353,20 @@ local function count_better(ranking, standing)
   return call('ZCOUNT', ranking.entries, '-inf', (standing - ranking.centre) * ranking.span - 1)
 end
 
+-- The lowest and highest value that entries of one standing can have. Where the value is the standing itself it may be a
+-- fraction, which adding and taking 1 would round.
+local function tie_bounds(ranking, standing)
+  if ranking.span == 1 then
+    return standing, standing
+  end
+  local lowest = (standing - ranking.centre) * ranking.span
+  return lowest, lowest + ranking.span - 1
+end
+
 -- How many users stand ahead of a standing or tied with it.
 local function count_through(ranking, standing)
-  local last_of_tie = (standing - ranking.centre) * ranking.span + ranking.span - 1
-  return call('ZCOUNT', ranking.entries, '-inf', last_of_tie)
+  local _, highest = tie_bounds(ranking, standing)
+  return call('ZCOUNT', ranking.entries, '-inf', highest)
 end
 
 -- The rank of an entry, ties numbered as `kind` says.
@@ -311,8 +383,7 @@ end
 
 -- Drop a dense level that nobody stands on any more.
 local function leave_level(ranking, standing)
-  local lowest = (standing - ranking.centre) * ranking.span
-  if call('ZCOUNT', ranking.entries, lowest, lowest + ranking.span - 1) == 0 then
+  if call('ZCOUNT', ranking.entries, tie_bounds(ranking, standing)) == 0 then
     call('ZREM', ranking.levels, text(standing))
   end
 end
@@ -320,6 +391,7 @@ end
 -- Take a user out of a ranking.
 local function drop_entry(ranking, user, standing, member)
   call('ZREM', ranking.entries, member)
+  ranking.lives = nil
   if ranking.exact then
     call('HDEL', ranking.ticks, user)
   end

@@ -3,12 +3,33 @@
 -- Load entries in bulk into keys beside the live ones.
 -- Each user is given once; giving the same row again is harmless.
 
+-- The words that may stand in a layout, and the widths in bytes that a tick may have.
+local layout_words = {
+  packed = true,
+  exact = true,
+  desc = true,
+  asc = true,
+  first = true,
+  last = true,
+  member = true,
+  integer = true,
+  float = true,
+  levels = true,
+  ['-'] = true,
+  ['4'] = true,
+  ['6'] = true,
+  ['7'] = true,
+}
+
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
       .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
-  if not window then
+  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
+    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
+    or (encoding == 'exact' and not layout_words[parameter])
+    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
     return nil
   end
   local ranking = {
@@ -19,7 +40,7 @@ local function parse_ranking(line, keys, next_key)
     tie_break = tie_break,
     resolution = tonumber(resolution),
     slots = tonumber(slots),
-    centre = encoding == 'packed' and tonumber(parameter) or 0,
+    centre = encoding == 'packed' and slots ~= '1' and tonumber(parameter) or 0,
     span = encoding == 'packed' and tonumber(slots) or 1,
     width = tonumber(parameter),
     score_type = score_type,
@@ -130,9 +151,9 @@ local function whole(digits)
   return number + 0
 end
 
--- Read a score, or give nil where the text is not exactly one double of the board's type.
--- Digits without a point or exponent must name the double itself; others may have 17 significant digits,
--- which is what it takes to name any double.
+-- Read a score, or give nil where the text does not name one double of the board's type.
+-- Up to 17 significant digits are compared with those of the double itself, so nothing is rounded on the way; more are taken
+-- only of a whole number that is a double to its last digit.
 local function score(decimal, score_type)
   if score_type == 'integer' then
     return whole(decimal)
@@ -141,19 +162,17 @@ local function score(decimal, score_type)
   if not head or fraction == '.' or (exponent ~= '' and not string.find(exponent, '^[eE][+-]?%d+$')) then
     return nil
   end
-  local significant = string.gsub(string.gsub(head .. fraction, '%.', ''), '^0+', '')
   local number = tonumber(decimal)
-  if number == math.huge or number == -math.huge or (number == 0 and string.find(significant, '[1-9]')) then
+  local digits = string.gsub(string.gsub(head .. string.sub(fraction, 2), '^0+', ''), '0+$', '')
+  if number == 0 or number == math.huge or number == -math.huge then
+    return number == 0 and digits == '' and 0 or nil
+  end
+  local held = #digits <= 17 and format('%.' .. #digits - 1 .. 'e', math.abs(number)) or format('%.0f', math.abs(number))
+  held = string.gsub(string.gsub(held, 'e.*', ''), '%.', '')
+  if string.gsub(held, '0+$', '') ~= digits then
     return nil
   end
-  if fraction == '' and exponent == '' then
-    local exact = string.format('%.0f', math.abs(number))
-    return (exact == significant or number == 0) and number + 0 or nil
-  end
-  if #significant > 17 then
-    return nil
-  end
-  return number + 0
+  return number
 end
 
 local ranking, next_key = parse_ranking(ARGV[1] or '', KEYS, 1)
@@ -180,6 +199,9 @@ for i = 2, #ARGV do
   end
   local standing = ranking.sign * reached + 0
   local member, value = member_of(ranking, user, standing, tick)
+  if math.abs(value) > 9007199254740991 and ranking.span > 1 then
+    return redis.error_reply('LBRANGE row ' .. (i - 1) .. ': score ' .. digits .. ' does not fit into the layout')
+  end
   push(entries, value, member)
   if ranking.exact then
     push(ticks, user, string.sub(member, 1, ranking.width))
@@ -191,5 +213,8 @@ end
 call_in_chunks('ZADD', ranking.entries, entries)
 call_in_chunks('HSET', ranking.ticks, ticks)
 call_in_chunks('ZADD', ranking.levels, levels)
+if ranking.segment_values and #entries > 0 then
+  call('SADD', ranking.segment_values, ranking.segment)
+end
 set_expiry(ranking)
 return {call('ZCARD', ranking.entries)}

@@ -4,12 +4,33 @@
 -- Items are taken in order. One that is refused changes nothing and stops no other. An id that was seen before
 -- changes nothing and is answered with the user's scores and ranks as they stand.
 
+-- The words that may stand in a layout, and the widths in bytes that a tick may have.
+local layout_words = {
+  packed = true,
+  exact = true,
+  desc = true,
+  asc = true,
+  first = true,
+  last = true,
+  member = true,
+  integer = true,
+  float = true,
+  levels = true,
+  ['-'] = true,
+  ['4'] = true,
+  ['6'] = true,
+  ['7'] = true,
+}
+
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
       .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
-  if not window then
+  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
+    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
+    or (encoding == 'exact' and not layout_words[parameter])
+    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
     return nil
   end
   local ranking = {
@@ -20,7 +41,7 @@ local function parse_ranking(line, keys, next_key)
     tie_break = tie_break,
     resolution = tonumber(resolution),
     slots = tonumber(slots),
-    centre = encoding == 'packed' and tonumber(parameter) or 0,
+    centre = encoding == 'packed' and slots ~= '1' and tonumber(parameter) or 0,
     span = encoding == 'packed' and tonumber(slots) or 1,
     width = tonumber(parameter),
     score_type = score_type,
@@ -78,6 +99,8 @@ local function parse_targets(argv, first, count, rankings)
   return targets
 end
 
+local format = string.format
+
 -- Read decimal digits as a whole number of at most 2^53-1 either way, or give nil. '-0' reads as 0.
 local function whole(digits)
   if #digits > 17 or not string.find(digits, '^%-?%d+$') then
@@ -90,9 +113,9 @@ local function whole(digits)
   return number + 0
 end
 
--- Read a score, or give nil where the text is not exactly one double of the board's type.
--- Digits without a point or exponent must name the double itself; others may have 17 significant digits,
--- which is what it takes to name any double.
+-- Read a score, or give nil where the text does not name one double of the board's type.
+-- Up to 17 significant digits are compared with those of the double itself, so nothing is rounded on the way; more are taken
+-- only of a whole number that is a double to its last digit.
 local function score(decimal, score_type)
   if score_type == 'integer' then
     return whole(decimal)
@@ -101,19 +124,17 @@ local function score(decimal, score_type)
   if not head or fraction == '.' or (exponent ~= '' and not string.find(exponent, '^[eE][+-]?%d+$')) then
     return nil
   end
-  local significant = string.gsub(string.gsub(head .. fraction, '%.', ''), '^0+', '')
   local number = tonumber(decimal)
-  if number == math.huge or number == -math.huge or (number == 0 and string.find(significant, '[1-9]')) then
+  local digits = string.gsub(string.gsub(head .. string.sub(fraction, 2), '^0+', ''), '0+$', '')
+  if number == 0 or number == math.huge or number == -math.huge then
+    return number == 0 and digits == '' and 0 or nil
+  end
+  local held = #digits <= 17 and format('%.' .. #digits - 1 .. 'e', math.abs(number)) or format('%.0f', math.abs(number))
+  held = string.gsub(string.gsub(held, 'e.*', ''), '%.', '')
+  if string.gsub(held, '0+$', '') ~= digits then
     return nil
   end
-  if fraction == '' and exponent == '' then
-    local exact = string.format('%.0f', math.abs(number))
-    return (exact == significant or number == 0) and number + 0 or nil
-  end
-  if #significant > 17 then
-    return nil
-  end
-  return number + 0
+  return number
 end
 
 -- Read the board's rules for folding, or give nil and an error.
@@ -142,8 +163,11 @@ local call = redis.call
 local function open_board(board, rankings)
   local fields, windows, seen = {'seq'}, {}, {}
   for _, ranking in ipairs(rankings) do
-    if not seen[ranking.window] then
-      seen[ranking.window] = true
+    local layout = seen[ranking.window]
+    if layout and layout ~= ranking.layout then
+      return nil, "LBLAYOUT window '" .. ranking.window .. "' can't be '" .. layout .. "' and '" .. ranking.layout .. "' at once"
+    elseif not layout then
+      seen[ranking.window] = ranking.layout
       windows[#windows + 1] = ranking
       fields[#fields + 1] = 'layout:' .. ranking.window
     end
@@ -191,6 +215,46 @@ local function check_seasons(board, rankings)
   return nil
 end
 
+-- Write a tick as big-endian bytes, so that Redis orders tied members by time.
+local function tick_bytes(tick, width)
+  local floor, low = math.floor, tick % 4294967296
+  local bytes = string.char(floor(low / 16777216), floor(low / 65536) % 256, floor(low / 256) % 256, low % 256)
+  if width == 4 then
+    return bytes
+  end
+  local high = floor(tick / 4294967296)
+  bytes = string.char(floor(high / 256) % 256, high % 256) .. bytes
+  if width == 6 then
+    return bytes
+  end
+  return string.char(floor(high / 65536)) .. bytes
+end
+
+-- The member and value under which Redis keeps a user's entry.
+local function member_of(ranking, user, standing, tick)
+  if ranking.exact then
+    return tick_bytes(tick, ranking.width) .. user, standing
+  end
+  return user, (standing - ranking.centre) * ranking.span + tick
+end
+
+-- Give an error where a ranking's layout can't hold all scores that the rules allow.
+local function check_fit(rules, ranking)
+  if rules.score_type ~= ranking.score_type then
+    return "LBCALL the rules count in type " .. rules.score_type .. ", window '" .. ranking.window .. "' in " .. ranking.score_type
+  end
+  if ranking.span == 1 then
+    return nil
+  end
+  for _, bound in ipairs({rules.lowest, rules.highest}) do
+    local _, value = member_of(ranking, '', ranking.sign * bound, 0)
+    if value < -9007199254740991 or value + ranking.span - 1 > 9007199254740991 then
+      return "LBCALL scores of the rules do not fit into the layout of window '" .. ranking.window .. "'"
+    end
+  end
+  return nil
+end
+
 -- Open all that a writing call names. KEYS: board, the rankings' keys, then the command's own.
 -- ARGV: rules, kind of the ranks wanted or '-', number of rankings, number of target lists, then those, then the command's own.
 -- Give a table with what was read and the next key and argument, or nil and an error.
@@ -200,18 +264,12 @@ local function open_writing(keys, argv)
     return nil, problem
   end
   local kind, ranking_count, target_count = argv[2], tonumber(argv[3]), tonumber(argv[4])
-  if not ranking_count or not target_count then
-    return nil, 'LBCALL the counts of rankings and target lists must be whole numbers'
+  if not keys[1] or not kind or not ranking_count or not target_count then
+    return nil, 'LBCALL send the board key, rules, a ranking kind or -, and the counts of rankings and target lists'
   end
   local rankings, next_key = parse_rankings(keys, 2, argv, 5, ranking_count)
   if not rankings then
     return nil, next_key
-  end
-  for _, ranking in ipairs(rankings) do
-    problem = kind ~= '-' and check_kind(kind, ranking)
-    if problem then
-      return nil, problem
-    end
   end
   local targets
   targets, problem = parse_targets(argv, 5 + ranking_count, target_count, rankings)
@@ -221,6 +279,12 @@ local function open_writing(keys, argv)
   local seq, unknown = open_board(keys[1], rankings)
   if not seq then
     return nil, unknown
+  end
+  for _, ranking in ipairs(rankings) do
+    problem = check_fit(rules, ranking) or (kind ~= '-' and check_kind(kind, ranking))
+    if problem then
+      return nil, problem
+    end
   end
   problem = check_seasons(keys[1], rankings)
   if problem then
@@ -317,22 +381,14 @@ local function tick_of(ranking, at)
 end
 
 -- Check that the board has room for the ranking's segment value; give a refusal where it has not.
--- Whether the value is new is remembered on the ranking, for write_change to register it.
 local function admit_segment(ranking)
-  if ranking.admitted then
-    return nil
+  if call('SISMEMBER', ranking.segment_values, ranking.segment) == 1 then
+    ranking.registered = true
+  elseif call('SCARD', ranking.segment_values) >= tonumber(ranking.limit) then
+    return "LBSEGMENT '" .. ranking.segment .. "' is one value too many: the board allows " .. ranking.limit
   end
-  if call('SISMEMBER', ranking.segment_values, ranking.segment) == 0 then
-    if call('SCARD', ranking.segment_values) >= tonumber(ranking.limit) then
-      return "LBSEGMENT '" .. ranking.segment .. "' is one value too many: the board allows " .. ranking.limit
-    end
-    ranking.new_segment = true
-  end
-  ranking.admitted = true
   return nil
 end
-
-local format = string.format
 
 -- Write a number as decimal text that reads back as the same double.
 local function text(number)
@@ -345,7 +401,7 @@ end
 -- Work out what a submission does to one ranking, without writing; give a refusal or nil.
 -- The ranking carries the change until the next one: a table of its own for each would cost as much as a Redis command.
 local function plan_change(ranking, rules, user, points, at, update)
-  local refusal = ranking.segment ~= '-' and admit_segment(ranking)
+  local refusal = ranking.segment_values and not ranking.registered and admit_segment(ranking)
   if refusal then
     return refusal
   end
@@ -364,33 +420,19 @@ local function plan_change(ranking, rules, user, points, at, update)
   return nil
 end
 
--- Write a tick as big-endian bytes, so that Redis orders tied members by time.
-local function tick_bytes(tick, width)
-  local floor, low = math.floor, tick % 4294967296
-  local bytes = string.char(floor(low / 16777216), floor(low / 65536) % 256, floor(low / 256) % 256, low % 256)
-  if width == 4 then
-    return bytes
+-- The lowest and highest value that entries of one standing can have. Where the value is the standing itself it may be a
+-- fraction, which adding and taking 1 would round.
+local function tie_bounds(ranking, standing)
+  if ranking.span == 1 then
+    return standing, standing
   end
-  local high = floor(tick / 4294967296)
-  bytes = string.char(floor(high / 256) % 256, high % 256) .. bytes
-  if width == 6 then
-    return bytes
-  end
-  return string.char(floor(high / 65536)) .. bytes
-end
-
--- The member and value under which Redis keeps a user's entry.
-local function member_of(ranking, user, standing, tick)
-  if ranking.exact then
-    return tick_bytes(tick, ranking.width) .. user, standing
-  end
-  return user, (standing - ranking.centre) * ranking.span + tick
+  local lowest = (standing - ranking.centre) * ranking.span
+  return lowest, lowest + ranking.span - 1
 end
 
 -- Drop a dense level that nobody stands on any more.
 local function leave_level(ranking, standing)
-  local lowest = (standing - ranking.centre) * ranking.span
-  if call('ZCOUNT', ranking.entries, lowest, lowest + ranking.span - 1) == 0 then
+  if call('ZCOUNT', ranking.entries, tie_bounds(ranking, standing)) == 0 then
     call('ZREM', ranking.levels, text(standing))
   end
 end
@@ -427,7 +469,7 @@ local function put_entry(ranking, user, standing, tick, old_standing, old_member
       leave_level(ranking, old_standing)
     end
   end
-  if not old_member and not ranking.lives then
+  if not (old_member or ranking.lives) then
     ranking.lives = true
     if call('ZCARD', ranking.entries) == 1 then
       set_expiry(ranking)
@@ -443,9 +485,9 @@ local function write_change(ranking, user)
     return
   end
   ranking.member = put_entry(ranking, user, ranking.new, ranking.tick, ranking.old, ranking.old_member)
-  if ranking.new_segment then
+  if ranking.segment_values and not ranking.registered then
     call('SADD', ranking.segment_values, ranking.segment)
-    ranking.new_segment = nil
+    ranking.registered = true
   end
 end
 
@@ -459,8 +501,8 @@ end
 
 -- How many users stand ahead of a standing or tied with it.
 local function count_through(ranking, standing)
-  local last_of_tie = (standing - ranking.centre) * ranking.span + ranking.span - 1
-  return call('ZCOUNT', ranking.entries, '-inf', last_of_tie)
+  local _, highest = tie_bounds(ranking, standing)
+  return call('ZCOUNT', ranking.entries, '-inf', highest)
 end
 
 -- The rank of an entry, ties numbered as `kind` says.
@@ -586,7 +628,7 @@ local function take(item)
     string.match(item, '^([^\t]+)\t([^\t]*)\t(%d+)\t(%d*)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t(.*)$')
   local touched = targets[tonumber(target or 0)]
   local newer = before_buckets + 2 * tonumber(bucket or 0)
-  if not touched or (id ~= '' and not (newer > before_buckets and KEYS[newer + 1])) then
+  if not touched or (id ~= '' and not (newer > before_buckets and KEYS[newer + 1] and forget_at ~= '')) then
     return 'refused LBCALL the item is malformed: send it as the manifest describes'
   end
   if update == '' then

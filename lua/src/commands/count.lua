@@ -19,6 +19,9 @@ local ranking, seq = open_reading(KEYS, ARGV)
 if not ranking then
   return redis.error_reply(seq)
 end
+if not ARGV[3] then
+  return redis.error_reply('LBCALL send the ranking line, lowest and highest score')
+end
 local total = call('ZCARD', ranking.entries)
 local from, stop = score_bounds(ranking, total, ARGV[2], ARGV[3])
 if not from then

@@ -21,7 +21,10 @@
 -- @include call
 
 local kind, with_percentile = ARGV[1], ARGV[2] == 'percentile'
-local count = whole(ARGV[3] or '') or 0
+local count = whole(ARGV[3] or '')
+if not count or count < 1 or not KEYS[1] then
+  return redis.error_reply('LBCALL send the board key and a number of rankings from 1')
+end
 local rankings, problem = parse_rankings(KEYS, 2, ARGV, 4, count)
 if not rankings then
   return redis.error_reply(problem)

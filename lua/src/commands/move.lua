@@ -27,6 +27,7 @@
 -- @include plain_score
 -- @include time_of
 -- @include score
+-- @include call
 
 local rankings, next_key = parse_rankings(KEYS, 2, ARGV, 1, 2)
 if not rankings then
@@ -36,18 +37,21 @@ local source, destination = rankings[1], rankings[2]
 if source.layout ~= destination.layout or source.start ~= destination.start then
   return redis.error_reply('LBCALL both bands must be of the same layout and period')
 end
-local seq, problem = open_board(KEYS[1], rankings)
+local seq, unknown = open_board(KEYS[1], rankings)
 if not seq then
-  return redis.error_reply(problem)
+  return redis.error_reply(unknown)
 end
 local user, lowest, stop = ARGV[3], -math.huge, math.huge
+if not ARGV[5] then
+  return redis.error_reply('LBCALL send both ranking lines, the user, and the bounds of the destination')
+end
 if ARGV[4] ~= '-' then
-  lowest = score(ARGV[4] or '', source.score_type)
+  lowest = score(ARGV[4], source.score_type)
 end
 if ARGV[5] ~= '-' then
-  stop = score(ARGV[5] or '', source.score_type)
+  stop = score(ARGV[5], source.score_type)
 end
-if not user or not lowest or not stop then
+if not lowest or not stop then
   return redis.error_reply('LBNUMBER the bounds of the band are not exact numbers of type ' .. source.score_type)
 end
 
@@ -65,6 +69,9 @@ end
 local reached = source.sign * standing
 if reached < lowest or reached >= stop then
   return redis.error_reply('LBBAND score ' .. plain_score(source, standing) .. ' is outside the band ' .. ARGV[4] .. ' to ' .. ARGV[5])
+end
+if #unknown > 0 then
+  call('HSET', KEYS[1], unpack(unknown))
 end
 put_entry(destination, user, standing, tick)
 drop_entry(source, user, standing, member)

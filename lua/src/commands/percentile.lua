@@ -19,6 +19,9 @@ local ranking, seq = open_reading(KEYS, ARGV)
 if not ranking then
   return redis.error_reply(seq)
 end
+if not ARGV[2] then
+  return redis.error_reply('LBCALL send the ranking line and a user')
+end
 local total = call('ZCARD', ranking.entries)
 local standing = read_entry(ranking, ARGV[2])
 if not standing then

@@ -9,6 +9,7 @@
 -- @reply [total]  the size of the fresh ranking
 -- @error LBCALL  the call is malformed
 -- @error LBNUMBER  a score or time is not an exact number; nothing of the call was loaded
+-- @error LBRANGE  a score does not fit into the layout; nothing of the call was loaded
 -- @error LBTIME  a time lies outside the period; nothing of the call was loaded
 -- @complexity O(I * log N) for I rows
 -- @include parse_ranking
@@ -45,6 +46,9 @@ for i = 2, #ARGV do
   end
   local standing = ranking.sign * reached + 0
   local member, value = member_of(ranking, user, standing, tick)
+  if math.abs(value) > 9007199254740991 and ranking.span > 1 then
+    return redis.error_reply('LBRANGE row ' .. (i - 1) .. ': score ' .. digits .. ' does not fit into the layout')
+  end
   push(entries, value, member)
   if ranking.exact then
     push(ticks, user, string.sub(member, 1, ranking.width))
@@ -56,5 +60,8 @@ end
 call_in_chunks('ZADD', ranking.entries, entries)
 call_in_chunks('HSET', ranking.ticks, ticks)
 call_in_chunks('ZADD', ranking.levels, levels)
+if ranking.segment_values and #entries > 0 then
+  call('SADD', ranking.segment_values, ranking.segment)
+end
 set_expiry(ranking)
 return {call('ZCARD', ranking.entries)}

@@ -1,4 +1,4 @@
--- Tell the score it takes to be at a percentile: the worst score among the entries that reach it.
+-- Tell the score it takes to be at a percentile: the worst score among the entries whose percentile, not rounded, reaches it.
 --
 -- @access read
 -- @key board  hash: the number the board stands at, the layouts of its windows

@@ -14,7 +14,7 @@
 
 local board, window, expected, following, time = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local name = following and string.match(following, '^([^@]+)@%d+$')
-if not time or not (following == '-' or name) then
+if not board or not string.find(time or '', '^%d+$') or not (following == '-' or name) then
   return redis.error_reply('LBCALL send window, expected season, next season as NAME@START or -, and the time')
 end
 local field = 'season:' .. window
@@ -27,11 +27,11 @@ if running ~= expected then
   return redis.error_reply("LBSEASON window '" .. window .. "' runs '" .. running .. "', not '" .. expected
     .. "': end that one first, or read the season again and repeat the call")
 end
-if name and call('HEXISTS', board, 'ended:' .. window .. ':' .. name) == 1 then
+local ended, start = string.match(running, '^(.+)@(%d+)$')
+if name and (name == ended or call('HEXISTS', board, 'ended:' .. window .. ':' .. name) == 1) then
   return redis.error_reply("LBSEASON '" .. name .. "' of window '" .. window .. "' was played before: choose another name")
 end
-if running ~= '-' then
-  local ended, start = string.match(running, '^(.+)@(%d+)$')
+if ended then
   call('HSET', board, 'ended:' .. window .. ':' .. ended, start .. '-' .. time)
   call('HDEL', board, field)
 end

@@ -22,12 +22,13 @@
 -- @error LBSEASON  another season is running
 -- @error LBDENSE  dense ranks were asked for where no levels are kept
 -- @error LBJOURNAL  the journal is full
+-- @refusal LBCALL  the item is malformed
 -- @refusal LBNUMBER  points or time are not an exact number
 -- @refusal LBUPDATE  the board does not allow this update
 -- @refusal LBTIME  the time lies outside a period
 -- @refusal LBRANGE  the score would leave the board's range
 -- @refusal LBSEGMENT  the board has its full number of segment values
--- @refusal LBCONFLICT  the id was used with other points
+-- @refusal LBCONFLICT  the id was used with other points or another update
 -- @complexity O(I * R * log N) for I items touching R rankings of N members
 -- @include open_writing
 -- @include parse_points
@@ -59,7 +60,7 @@ local function take(item)
     string.match(item, '^([^\t]+)\t([^\t]*)\t(%d+)\t(%d*)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t(.*)$')
   local touched = targets[tonumber(target or 0)]
   local newer = before_buckets + 2 * tonumber(bucket or 0)
-  if not touched or (id ~= '' and not (newer > before_buckets and KEYS[newer + 1])) then
+  if not touched or (id ~= '' and not (newer > before_buckets and KEYS[newer + 1] and forget_at ~= '')) then
     return 'refused LBCALL the item is malformed: send it as the manifest describes'
   end
   if update == '' then

@@ -3,6 +3,7 @@
 -- Take a user out of a ranking.
 local function drop_entry(ranking, user, standing, member)
   call('ZREM', ranking.entries, member)
+  ranking.lives = nil
   if ranking.exact then
     call('HDEL', ranking.ticks, user)
   end

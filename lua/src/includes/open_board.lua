@@ -4,8 +4,11 @@
 local function open_board(board, rankings)
   local fields, windows, seen = {'seq'}, {}, {}
   for _, ranking in ipairs(rankings) do
-    if not seen[ranking.window] then
-      seen[ranking.window] = true
+    local layout = seen[ranking.window]
+    if layout and layout ~= ranking.layout then
+      return nil, "LBLAYOUT window '" .. ranking.window .. "' can't be '" .. layout .. "' and '" .. ranking.layout .. "' at once"
+    elseif not layout then
+      seen[ranking.window] = ranking.layout
       windows[#windows + 1] = ranking
       fields[#fields + 1] = 'layout:' .. ranking.window
     end

@@ -4,6 +4,7 @@
 -- @include open_board
 -- @include check_kind
 -- @include check_seasons
+-- @include check_fit
 -- Open all that a writing call names. KEYS: board, the rankings' keys, then the command's own.
 -- ARGV: rules, kind of the ranks wanted or '-', number of rankings, number of target lists, then those, then the command's own.
 -- Give a table with what was read and the next key and argument, or nil and an error.
@@ -13,18 +14,12 @@ local function open_writing(keys, argv)
     return nil, problem
   end
   local kind, ranking_count, target_count = argv[2], tonumber(argv[3]), tonumber(argv[4])
-  if not ranking_count or not target_count then
-    return nil, 'LBCALL the counts of rankings and target lists must be whole numbers'
+  if not keys[1] or not kind or not ranking_count or not target_count then
+    return nil, 'LBCALL send the board key, rules, a ranking kind or -, and the counts of rankings and target lists'
   end
   local rankings, next_key = parse_rankings(keys, 2, argv, 5, ranking_count)
   if not rankings then
     return nil, next_key
-  end
-  for _, ranking in ipairs(rankings) do
-    problem = kind ~= '-' and check_kind(kind, ranking)
-    if problem then
-      return nil, problem
-    end
   end
   local targets
   targets, problem = parse_targets(argv, 5 + ranking_count, target_count, rankings)
@@ -34,6 +29,12 @@ local function open_writing(keys, argv)
   local seq, unknown = open_board(keys[1], rankings)
   if not seq then
     return nil, unknown
+  end
+  for _, ranking in ipairs(rankings) do
+    problem = check_fit(rules, ranking) or (kind ~= '-' and check_kind(kind, ranking))
+    if problem then
+      return nil, problem
+    end
   end
   problem = check_seasons(keys[1], rankings)
   if problem then

@@ -1,4 +1,5 @@
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
+-- @include layout_words
 -- @wire ranking line: window, layout, start, expire, season, segment, limit; words with one space between
 -- @wire layout encoding (packed or exact), order, tie_break, resolution in us, slots, centre (packed) or bytes of a tick (exact), score_type, "levels" or "-", and the window's calendar as one word of the caller's choice: a change of any makes the data unreadable
 -- @wire start the period's first microsecond. Times are compared as whole multiples of the resolution since 1970; the tick stored is that number less the one of the start, or for tie_break last the slots less one less that
@@ -10,7 +11,10 @@ local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
       .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
-  if not window then
+  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
+    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
+    or (encoding == 'exact' and not layout_words[parameter])
+    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
     return nil
   end
   local ranking = {
@@ -21,7 +25,7 @@ local function parse_ranking(line, keys, next_key)
     tie_break = tie_break,
     resolution = tonumber(resolution),
     slots = tonumber(slots),
-    centre = encoding == 'packed' and tonumber(parameter) or 0,
+    centre = encoding == 'packed' and slots ~= '1' and tonumber(parameter) or 0,
     span = encoding == 'packed' and tonumber(slots) or 1,
     width = tonumber(parameter),
     score_type = score_type,

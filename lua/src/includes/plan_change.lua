@@ -6,7 +6,7 @@
 -- Work out what a submission does to one ranking, without writing; give a refusal or nil.
 -- The ranking carries the change until the next one: a table of its own for each would cost as much as a Redis command.
 local function plan_change(ranking, rules, user, points, at, update)
-  local refusal = ranking.segment ~= '-' and admit_segment(ranking)
+  local refusal = ranking.segment_values and not ranking.registered and admit_segment(ranking)
   if refusal then
     return refusal
   end

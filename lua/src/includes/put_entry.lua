@@ -21,7 +21,7 @@ local function put_entry(ranking, user, standing, tick, old_standing, old_member
       leave_level(ranking, old_standing)
     end
   end
-  if not old_member and not ranking.lives then
+  if not (old_member or ranking.lives) then
     ranking.lives = true
     if call('ZCARD', ranking.entries) == 1 then
       set_expiry(ranking)

@@ -1,7 +1,8 @@
+-- @include format
 -- @include whole
--- Read a score, or give nil where the text is not exactly one double of the board's type.
--- Digits without a point or exponent must name the double itself; others may have 17 significant digits,
--- which is what it takes to name any double.
+-- Read a score, or give nil where the text does not name one double of the board's type.
+-- Up to 17 significant digits are compared with those of the double itself, so nothing is rounded on the way; more are taken
+-- only of a whole number that is a double to its last digit.
 local function score(decimal, score_type)
   if score_type == 'integer' then
     return whole(decimal)
@@ -10,17 +11,15 @@ local function score(decimal, score_type)
   if not head or fraction == '.' or (exponent ~= '' and not string.find(exponent, '^[eE][+-]?%d+$')) then
     return nil
   end
-  local significant = string.gsub(string.gsub(head .. fraction, '%.', ''), '^0+', '')
   local number = tonumber(decimal)
-  if number == math.huge or number == -math.huge or (number == 0 and string.find(significant, '[1-9]')) then
+  local digits = string.gsub(string.gsub(head .. string.sub(fraction, 2), '^0+', ''), '0+$', '')
+  if number == 0 or number == math.huge or number == -math.huge then
+    return number == 0 and digits == '' and 0 or nil
+  end
+  local held = #digits <= 17 and format('%.' .. #digits - 1 .. 'e', math.abs(number)) or format('%.0f', math.abs(number))
+  held = string.gsub(string.gsub(held, 'e.*', ''), '%.', '')
+  if string.gsub(held, '0+$', '') ~= digits then
     return nil
   end
-  if fraction == '' and exponent == '' then
-    local exact = string.format('%.0f', math.abs(number))
-    return (exact == significant or number == 0) and number + 0 or nil
-  end
-  if #significant > 17 then
-    return nil
-  end
-  return number + 0
+  return number
 end

@@ -1,5 +1,4 @@
-local format = string.format
-
+-- @include format
 -- Write a number as decimal text that reads back as the same double.
 local function text(number)
   if number % 1 == 0 and number < 1e15 and number > -1e15 then

@@ -7,8 +7,8 @@ local function write_change(ranking, user)
     return
   end
   ranking.member = put_entry(ranking, user, ranking.new, ranking.tick, ranking.old, ranking.old_member)
-  if ranking.new_segment then
+  if ranking.segment_values and not ranking.registered then
     call('SADD', ranking.segment_values, ranking.segment)
-    ranking.new_segment = nil
+    ranking.registered = true
   end
 end

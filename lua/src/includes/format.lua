@@ -1,0 +1,1 @@
+local format = string.format

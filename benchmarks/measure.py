@@ -111,20 +111,30 @@ def _timed(variant: Variant[Work], work: Work, units: int, clock: ServerClock) -
 
 
 class Comparison(NamedTuple):
-    """Medians of two series, the median of their ratios round by round, and the quartiles of those."""
+    """Medians of two series, the median of their ratios round by round, and the quartiles of those.
+
+    `noise` is how far the limit itself strayed: the distance of its quartiles, as a part of its median.
+    """
 
     ours: float
     limit: float
     ratio: float
     low: float
     high: float
+    noise: float
 
 
 def compare(ours: Sequence[float], limit: Sequence[float]) -> Comparison:
     """Compare two series of the same rounds."""
     ratios = [one / other for one, other in zip(ours, limit, strict=True)]
-    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
-    return Comparison(statistics.median(ours), statistics.median(limit), middle, low, high)
+    low, middle, high = _quartiles(ratios)
+    limit_low, limit_middle, limit_high = _quartiles(limit)
+    noise = (limit_high - limit_low) / limit_middle
+    return Comparison(statistics.median(ours), limit_middle, middle, low, high, noise)
+
+
+def _quartiles(values: Sequence[float]) -> list[float]:
+    return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
 
 
 class CountingConnection(UnixDomainSocketConnection):

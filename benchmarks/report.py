@@ -11,7 +11,7 @@ from typing import Any
 
 from .measure import Comparison
 
-HEADINGS = ("figure", "ours", "limit", "unit", "beside", "ratio", "quartiles", "aim", "reached")
+HEADINGS = ("figure", "ours", "limit", "unit", "beside", "ratio", "quartiles", "noise", "aim", "reached")
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Figure:
     """Something measured beside its limit.
 
     `ratio` is ours to the limit, and `aim` what it should be at most (or at least, where `at_least`); without an aim the figure
-    is only told. `published` says that the limit was not measured here but is what its maker's code is known to do.
+    is only told. `noise` is how far the limit itself strayed during the run. `published` says that the limit was not measured here but is what its maker's code is known to do.
     """
 
     group: str
@@ -31,6 +31,7 @@ class Figure:
     ratio: float
     low: float | None = None
     high: float | None = None
+    noise: float | None = None
     aim: float | None = None
     at_least: bool = False
     published: bool = False
@@ -50,7 +51,7 @@ class Figure:
 
 def figure_of(group: str, name: str, beside: str, unit: str, found: Comparison) -> Figure:
     """Make a figure of two series."""
-    return Figure(group, name, found.ours, beside, found.limit, unit, found.ratio, found.low, found.high)
+    return Figure(group, name, found.ours, beside, found.limit, unit, found.ratio, found.low, found.high, found.noise)
 
 
 def figure_at(group: str, name: str, ours: float, beside: str, limit: float, unit: str) -> Figure:
@@ -97,6 +98,7 @@ def _cells(figure: Figure) -> tuple[str, ...]:
         figure.beside + (" (published)" if figure.published else ""),
         f"{figure.ratio:.2f}",
         "" if figure.low is None or figure.high is None else f"{figure.low:.2f}-{figure.high:.2f}",
+        "" if figure.noise is None else f"{figure.noise:.0%}",
         "" if figure.aim is None else f"{'>=' if figure.at_least else '<='} {figure.aim:g}",
         {True: "yes", False: "no", None: ""}[figure.reached],
     )

@@ -19,7 +19,7 @@ def remove_user(store: BoardStore, places: Places, user_id: str, now: int, *, ra
     number = None
     for first in range(0, len(live), RANKINGS_A_CALL):
         part = live[first : first + RANKINGS_A_CALL]
-        batch = Batch(store.board, store.board.ranking if ranks else "-", check_seasons=False)
+        batch = Batch(store.board, store.board.ranking if ranks else "-")
         batch.add(f"{user_id}\t{now}\t{batch.target_list(part)}\t", part)
         _, (line,) = store.remove(batch)
         receipt = read_receipt(store.board, line, user_id, part, (), ranks)

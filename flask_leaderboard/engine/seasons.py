@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping
 
 from ..errors import SeasonError, UnknownWindowError
@@ -11,6 +13,7 @@ from ..rules.windows import Period, Season
 from ..store.board_store import BoardStore
 
 NONE = "-"
+LONGEST_TRUST_SECONDS = 1.0
 
 
 class Seasons:
@@ -19,14 +22,26 @@ class Seasons:
     def __init__(self, board: Board, store: BoardStore) -> None:
         self._windows = {window.name: window for window in board.windows if isinstance(window, Season)}
         self._store = store
-        self._running: dict[str, Period] | None = None
+        self._running: dict[str, Period] = {}
+        self._word = NONE
+        self._asked_at = -math.inf
 
     @property
     def running(self) -> Mapping[str, Period]:
         """The running seasons, by window."""
-        if self._running is None:
+        self._look_again()
+        return self._running
+
+    @property
+    def word(self) -> str:
+        """The running seasons as submissions name them, so that a script notices when others run."""
+        self._look_again()
+        return self._word
+
+    def _look_again(self) -> None:
+        """Ask Redis where the last answer is old: reads name no season, so no script would tell them."""
+        if self._windows and time.monotonic() - self._asked_at > LONGEST_TRUST_SECONDS:
             self.refresh()
-        return self._running or {}
 
     def refresh(self) -> None:
         found = {}
@@ -36,6 +51,9 @@ class Seasons:
                 season, _, start = text.rpartition("@")
                 found[name] = window.running(season, int(start))
         self._running = found
+        self._asked_at = time.monotonic()
+        texts = (f"{name}={found[name].id}@{found[name].start}" if name in found else f"{name}={NONE}" for name in self._windows)
+        self._word = ",".join(texts) or NONE
 
     def start(self, window_name: str, season: str, now: int) -> Period:
         """Start a season; the one before must have been ended."""

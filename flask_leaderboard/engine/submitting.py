@@ -39,7 +39,7 @@ class Submitter:
         self._board = board
         self._store = store
         self._seasons = seasons
-        self._recent: tuple[Slice, tuple[Ranking, ...]] | None = None
+        self._recent: tuple[str, Slice, tuple[Ranking, ...]] | None = None
 
     def submit(self, submissions: Sequence[Submission], now: int, *, ranks: bool) -> list[Outcome]:
         """Give a receipt or an error for each submission, in their order."""
@@ -61,7 +61,7 @@ class Submitter:
         return [outcome for outcome in outcomes if outcome is not None]
 
     def _new_batch(self, ranks: bool) -> Batch:
-        return Batch(self._board, self._board.ranking if ranks else "-")
+        return Batch(self._board, self._board.ranking if ranks else "-", self._seasons.word)
 
     def _send(self, batch: Batch, waiting: list[_Waiting], outcomes: list[Outcome | None], now: int, ranks: bool) -> None:
         if not waiting:
@@ -78,7 +78,6 @@ class Submitter:
     ) -> tuple[list[_Waiting], list[bytes]]:
         """Send what waits again after a season began or ended since we looked."""
         self._seasons.refresh()
-        self._recent = None
         batch, again = self._new_batch(ranks), []
         for item in waiting:
             try:
@@ -105,10 +104,11 @@ class Submitter:
         return _Waiting(place, submission, targets, closed)
 
     def _targets(self, submission: Submission, at: int, now: int) -> tuple[tuple[Ranking, ...], tuple[str, ...]]:
-        if self._recent is None or not self._recent[0].covers(at, now):
-            found = slice_at(self._board, at, now, self._seasons.running)
-            self._recent = found, tuple(self._store.rankings.get(window, period) for window, period in found.open)
-        part, whole_board = self._recent
+        seasons, part, whole_board = self._recent or (None, None, ())
+        if part is None or seasons != self._seasons.word or not part.covers(at, now):
+            part = slice_at(self._board, at, now, self._seasons.running)
+            whole_board = tuple(self._store.rankings.get(window, period) for window, period in part.open)
+            self._recent = self._seasons.word, part, whole_board
         if not submission.segments:
             return whole_board, part.closed
         labels = self._board.segment_labels(submission.segments)

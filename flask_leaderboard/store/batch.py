@@ -13,11 +13,14 @@ LONGEST_CALL_US = 5000
 
 
 class Batch:
-    """Collects the items of one call to `submit`, `apply` or `remove`."""
+    """Collects the items of one call to `submit`, `apply` or `remove`.
 
-    def __init__(self, board: Board, kind: str, *, check_seasons: bool = True) -> None:
+    `kind` is the ranking kind of the ranks wanted, `seasons` the ones thought to be running; both may be ``-``.
+    """
+
+    def __init__(self, board: Board, kind: str, seasons: str = "-") -> None:
         self._board = board
-        self._check_seasons = check_seasons
+        self._seasons = seasons
         self._kind = kind
         self._rankings: dict[int, tuple[int, Ranking]] = {}
         self._targets: dict[tuple[int, ...], int] = {}
@@ -57,11 +60,11 @@ class Batch:
     def args(self, *own: str) -> list[str]:
         """Give the arguments, the command's own ones before the items."""
         return [
-            self._board.rules_line,
+            f"{self._board.rules_line} {self._seasons}",
             self._kind,
             str(len(self._rankings)),
             str(len(self._targets)),
-            *(ranking.write_line if self._check_seasons else ranking.line for _, ranking in self._rankings.values()),
+            *(ranking.line for _, ranking in self._rankings.values()),
             *(" ".join(map(str, numbers)) for numbers in self._targets),
             *own,
             *self.items,

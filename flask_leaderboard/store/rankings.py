@@ -5,20 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..rules.board import Board
-from ..rules.windows import Period, Season, Window
+from ..rules.windows import Period, Window
 from .keys import BoardKeys
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Board x period x (whole board or one segment value), with its keys and its line for reads and for writes."""
+    """Board x period x (whole board or one segment value), with its keys and the line that describes it."""
 
     window: str
     period: Period
     segment: str | None
     keys: tuple[str, ...]
     line: str
-    write_line: str
 
     @property
     def data_keys(self) -> tuple[str, ...]:
@@ -49,18 +48,9 @@ class RankingBook:
     def _build(self, window: Window, period: Period, segment: str | None) -> Ranking:
         kept_until = window.kept_until(period)
         expire = "-" if kept_until is None else str(kept_until // 1000)
-        head = f"{window.name} {self._board.layout(window.name)} {period.start} {expire}"
         limit = self._board.segment(segment.partition("=")[0]).limit if segment else "-"
-        tail = f"{segment or '-'} {limit}"
-        season = f"{period.id}@{period.start}" if isinstance(window, Season) else "-"
-        return Ranking(
-            window.name,
-            period,
-            segment,
-            self._ranking_keys(window, period, segment),
-            f"{head} - {tail}",
-            f"{head} {season} {tail}",
-        )
+        line = f"{window.name} {self._board.layout(window.name)} {period.start} {expire} {segment or '-'} {limit}"
+        return Ranking(window.name, period, segment, self._ranking_keys(window, period, segment), line)
 
     def _ranking_keys(self, window: Window, period: Period, segment: str | None) -> tuple[str, ...]:
         entries = self._keys.entries(window.name, period.id, segment)

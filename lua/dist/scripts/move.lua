@@ -24,8 +24,8 @@ local layout_words = {
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
-    season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
-      .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
+    segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
+      .. '(%d+) (%S+) (%S+) (%S+)$')
   if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
     or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
     or (encoding == 'exact' and not layout_words[parameter])
@@ -47,7 +47,6 @@ local function parse_ranking(line, keys, next_key)
     start = tonumber(start),
     first_tick = math.floor(tonumber(start) / tonumber(resolution)),
     expire = expire,
-    season = season,
     segment = segment,
     limit = limit,
     entries = keys[next_key],

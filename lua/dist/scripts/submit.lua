@@ -25,8 +25,8 @@ local layout_words = {
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
-    season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
-      .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
+    segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
+      .. '(%d+) (%S+) (%S+) (%S+)$')
   if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
     or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
     or (encoding == 'exact' and not layout_words[parameter])
@@ -48,7 +48,6 @@ local function parse_ranking(line, keys, next_key)
     start = tonumber(start),
     first_tick = math.floor(tonumber(start) / tonumber(resolution)),
     expire = expire,
-    season = season,
     segment = segment,
     limit = limit,
     entries = keys[next_key],
@@ -139,13 +138,15 @@ end
 
 -- Read the board's rules for folding, or give nil and an error.
 local function parse_rules(line)
-  local score_type, lowest, highest, update, allowed = string.match(line or '', '^(%l+) (%S+) (%S+) (%l+) (%S+)$')
+  local score_type, lowest, highest, update, allowed, seasons =
+    string.match(line or '', '^(%l+) (%S+) (%S+) (%l+) (%S+) (%S+)$')
   local rules = score_type and {
     score_type = score_type,
     lowest = score(lowest, score_type),
     highest = score(highest, score_type),
     update = update,
     allowed = {},
+    seasons = seasons,
   }
   if not rules or not rules.lowest or not rules.highest then
     return nil, 'LBCALL the rules line is malformed: send it as the manifest describes'
@@ -201,15 +202,16 @@ local function check_kind(kind, ranking)
   return nil
 end
 
--- Give an error where a season that the call writes to is not the one running on the board.
-local function check_seasons(board, rankings)
-  for _, ranking in ipairs(rankings) do
-    if ranking.season ~= '-' then
-      local running = call('HGET', board, 'season:' .. ranking.window) or '-'
-      if running ~= ranking.season then
-        return "LBSEASON window '" .. ranking.window .. "' runs '" .. running .. "', not '" .. ranking.season
-          .. "': read the season again and repeat the call"
-      end
+-- Give an error where another season runs than the caller thinks.
+local function check_seasons(board, rules)
+  if rules.seasons == '-' then
+    return nil
+  end
+  for window, expected in string.gmatch(rules.seasons, '([^=,]+)=([^,]+)') do
+    local running = call('HGET', board, 'season:' .. window) or '-'
+    if running ~= expected then
+      return "LBSEASON window '" .. window .. "' runs '" .. running .. "', not '" .. expected
+        .. "': read the season again and repeat the call"
     end
   end
   return nil
@@ -286,7 +288,7 @@ local function open_writing(keys, argv)
       return nil, problem
     end
   end
-  problem = check_seasons(keys[1], rankings)
+  problem = check_seasons(keys[1], rules)
   if problem then
     return nil, problem
   end

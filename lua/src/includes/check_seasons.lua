@@ -1,13 +1,14 @@
 -- @include call
--- Give an error where a season that the call writes to is not the one running on the board.
-local function check_seasons(board, rankings)
-  for _, ranking in ipairs(rankings) do
-    if ranking.season ~= '-' then
-      local running = call('HGET', board, 'season:' .. ranking.window) or '-'
-      if running ~= ranking.season then
-        return "LBSEASON window '" .. ranking.window .. "' runs '" .. running .. "', not '" .. ranking.season
-          .. "': read the season again and repeat the call"
-      end
+-- Give an error where another season runs than the caller thinks.
+local function check_seasons(board, rules)
+  if rules.seasons == '-' then
+    return nil
+  end
+  for window, expected in string.gmatch(rules.seasons, '([^=,]+)=([^,]+)') do
+    local running = call('HGET', board, 'season:' .. window) or '-'
+    if running ~= expected then
+      return "LBSEASON window '" .. window .. "' runs '" .. running .. "', not '" .. expected
+        .. "': read the season again and repeat the call"
     end
   end
   return nil

@@ -36,7 +36,7 @@ local function open_writing(keys, argv)
       return nil, problem
     end
   end
-  problem = check_seasons(keys[1], rankings)
+  problem = check_seasons(keys[1], rules)
   if problem then
     return nil, problem
   end

@@ -1,16 +1,15 @@
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 -- @include layout_words
--- @wire ranking line: window, layout, start, expire, season, segment, limit; words with one space between
+-- @wire ranking line: window, layout, start, expire, segment, limit; words with one space between
 -- @wire layout encoding (packed or exact), order, tie_break, resolution in us, slots, centre (packed) or bytes of a tick (exact), score_type, "levels" or "-", and the window's calendar as one word of the caller's choice: a change of any makes the data unreadable
 -- @wire start the period's first microsecond. Times are compared as whole multiples of the resolution since 1970; the tick stored is that number less the one of the start, or for tie_break last the slots less one less that
 -- @wire expire ms at which the period's keys expire by themselves, or "-"
--- @wire season the running season of the window as "NAME@START", or "-" where the window has none; checked by writes
 -- @wire segment the segment as "NAME=VALUE", or "-"; limit: how many values the segment may have, or "-"
 -- @wire rankings keys of one ranking, in this order: entries (zset); ticks (hash) where exact; levels (zset) where kept; segment values (set) where segmented
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
-    season, segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
-      .. '(%d+) (%S+) (%S+) (%S+) (%S+)$')
+    segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
+      .. '(%d+) (%S+) (%S+) (%S+)$')
   if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
     or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
     or (encoding == 'exact' and not layout_words[parameter])
@@ -32,7 +31,6 @@ local function parse_ranking(line, keys, next_key)
     start = tonumber(start),
     first_tick = math.floor(tonumber(start) / tonumber(resolution)),
     expire = expire,
-    season = season,
     segment = segment,
     limit = limit,
     entries = keys[next_key],

@@ -1,14 +1,16 @@
 -- @include score
 -- Read the board's rules for folding, or give nil and an error.
--- @wire rules score_type (integer or float), lowest and highest score, update of items that name none, updates allowed (comma-separated); words with one space between
+-- @wire rules score_type (integer or float), lowest and highest score, update of items that name none, updates allowed (comma-separated), and the seasons thought to be running: "-" to check none, or WINDOW=NAME@START or WINDOW=- for each season window (comma-separated); words with one space between
 local function parse_rules(line)
-  local score_type, lowest, highest, update, allowed = string.match(line or '', '^(%l+) (%S+) (%S+) (%l+) (%S+)$')
+  local score_type, lowest, highest, update, allowed, seasons =
+    string.match(line or '', '^(%l+) (%S+) (%S+) (%l+) (%S+) (%S+)$')
   local rules = score_type and {
     score_type = score_type,
     lowest = score(lowest, score_type),
     highest = score(highest, score_type),
     update = update,
     allowed = {},
+    seasons = seasons,
   }
   if not rules or not rules.lowest or not rules.highest then
     return nil, 'LBCALL the rules line is malformed: send it as the manifest describes'

@@ -1,0 +1,47 @@
+# make test    set everything up and run the tests
+# make lint    ruff, mypy and luacheck
+# make bench   the benchmarks: a table, and JSON in benchmarks/results.json
+# make model   100,000 random steps against the model
+# make lua     build lua/dist from lua/src
+
+PYTHON ?= python3
+VENV ?= .venv
+PIP_FLAGS ?= --quiet --disable-pip-version-check
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: test lint format bench model lua clean
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2 $(PYTEST_FLAGS)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python lua/build.py --check
+	@command -v luacheck > /dev/null || { echo "luacheck is not here: install your system's package (Debian: lua-check)"; exit 1; }
+	luacheck --quiet --config lua/luacheckrc lua/dist
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.engine --json benchmarks/results.json
+
+model: $(READY)
+	$(BIN)/python -m pytest tests/test_model.py -k "scripts and valkey9" --examples 3400
+
+lua:
+	$(PYTHON) lua/build.py
+
+clean:
+	rm -rf $(VENV)
+
+$(READY): setup.cfg pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install $(PIP_FLAGS) --upgrade pip
+	$(BIN)/python -m pip install $(PIP_FLAGS) --editable ".[dev]"
+	@touch $@

@@ -137,8 +137,24 @@ def test_ids_are_remembered_for_the_span_and_then_expire(make: Make, client: Red
     assert client.pttl(bucket) > 0
     clock.now += DAY - 1
     assert lb.submit("ann", 1, submission_id="m").duplicate
-    clock.now += DAY + 1
+    clock.now += DAY + DAY // 2
     assert not lb.submit("ann", 1, submission_id="m").duplicate
+
+
+@pytest.mark.parametrize("skew_ms", [1, 1000, 299_000])
+def test_an_id_counts_once_where_clocks_differ(client: Redis, clock: SetClock, skew_ms: int) -> None:
+    ahead = SetClock()
+    board = Board("arena", id_buckets=1)
+    games = [Leaderboard(board, client, clock=one) for one in (ahead, clock)]
+    length = 86_700_000_000
+    boundary = clock.now - clock.now % length + length
+    for number, before in enumerate((0, skew_ms // 2, skew_ms)):
+        clock.now = boundary - before * 1000
+        ahead.now = clock.now + skew_ms * 1000
+        for order in (games, games[::-1]):
+            identity = f"m{number}{order[0] is games[0]}"
+            receipts = [game.submit("ann", 1, submission_id=identity) for game in order]
+            assert [receipt.duplicate for receipt in receipts] == [False, True]
 
 
 def test_late_submissions_count_where_windows_are_open(make: Make, clock: SetClock) -> None:
@@ -309,6 +325,8 @@ def test_names_come_with_entries(client: Redis, clock: SetClock) -> None:
     entry = lb.rank("ann")
     assert entry is not None
     assert entry.user_name == "Ann ✨"
+    bad, good = lb.submit_many([Submission("cat", 1, user_name="a\nb"), Submission("dan", 1, user_name="Dan")])
+    assert (getattr(bad, "code", None), isinstance(good, Receipt)) == ("bad_id", True)
     with pytest.raises(e.ConfigurationError, match="names="):
         Leaderboard(Board("arena"), client).submit("ann", 5, user_name="Ann")
 

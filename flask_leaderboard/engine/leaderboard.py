@@ -12,7 +12,7 @@ from redis import Redis
 from ..errors import ConfigurationError, InputError, LeaderboardError
 from ..rules.board import Board
 from ..rules.cursors import read_cursor, write_cursor
-from ..rules.identity import check_id, check_user_id
+from ..rules.identity import check_user_id
 from ..rules.numbering import number_ties
 from ..rules.results import Entry, FriendEntry, Page, Position, RankingKind, Receipt
 from ..rules.scores import Number, Points
@@ -86,11 +86,12 @@ class Leaderboard:
     def submit_many(self, submissions: Iterable[Submission], *, ranks: bool = True) -> list[Receipt | LeaderboardError]:
         """Count many submissions, in their order; a receipt for each, or the error it was refused with."""
         listed = list(submissions)
-        names = {item.user_id: self._checked_name(item.user_name) for item in listed if item.user_name is not None}
+        if self._names is None and any(item.user_name is not None for item in listed):
+            raise ConfigurationError("user_name can't be kept: create the Leaderboard with names=Names(client, prefix)")
         outcomes = self._submitter.submit(listed, self._clock(), ranks=ranks)
-        if names and self._names is not None:
-            refused = {item.user_id for item, outcome in zip(listed, outcomes, strict=True) if isinstance(outcome, Exception)}
-            self._names.put({user_id: name for user_id, name in names.items() if user_id not in refused})
+        if self._names is not None:
+            taken = (item for item, outcome in zip(listed, outcomes, strict=True) if isinstance(outcome, Receipt))
+            self._names.put({item.user_id: item.user_name for item in taken if item.user_name is not None})
         return outcomes
 
     def remove(self, user_id: str, *, ranks: bool = True) -> Receipt:
@@ -135,8 +136,9 @@ class Leaderboard:
         """Give a user's entry with those above and below; no entries where the user is not ranked."""
         kind, found = self.board.check_ranking(ranking), self._find(where)
         above, below = _counted(above, "above"), _counted(below, "below")
-        rows = self.store.around(found, kind, check_user_id(user_id), above, below) if found else Rows(0, 0, [])
-        return self._as_page(rows, kind, found, None)
+        check_user_id(user_id)
+        rows = self.store.around(found, kind, user_id, above, below) if found else Rows(0, 0, [])
+        return self._as_page(rows, kind, found, where, None)
 
     def rank(self, user_id: str, *, ranking: RankingKind | None = None, **where: Unpack[Where]) -> Entry | None:
         """Give a user's entry with percentile, or None where the user is not ranked."""
@@ -221,7 +223,7 @@ class Leaderboard:
         kind, found = self.board.check_ranking(ranking), self._find(where)
         limit, offset = _counted(limit, "limit"), _counted(offset, "offset", 2**53 - 1)
         if found is None:
-            return self._as_page(Rows(0, 0, []), kind, None, None)
+            return self._as_page(Rows(0, 0, []), kind, None, where, None)
         if cursor is not None:
             position = read_cursor(cursor, self._place(found, kind))
             rows = self.store.after(found, kind, position, limit, lowest=lowest, highest=highest)
@@ -229,9 +231,9 @@ class Leaderboard:
             rows = self.store.page(found, kind, offset, limit)
         else:
             rows = self.store.range(found, kind, lowest, highest, offset, limit)
-        return self._as_page(rows, kind, found, limit)
+        return self._as_page(rows, kind, found, where, limit)
 
-    def _as_page(self, rows: Rows, kind: RankingKind, found: Ranking | None, limit: int | None) -> Page:
+    def _as_page(self, rows: Rows, kind: RankingKind, found: Ranking | None, where: Where, limit: int | None) -> Page:
         cursor = None
         if found and limit and len(rows.entries) == limit:
             last = rows.entries[-1]
@@ -240,8 +242,8 @@ class Leaderboard:
             entries=tuple(self._named(rows.entries)),
             total=rows.total,
             cursor=cursor,
-            window=found.window if found else "",
-            period=found.period.id if found else "",
+            window=found.window if found else where.get("window") or self.board.windows[0].name,
+            period=found.period.id if found else None,
             segment=found.segment if found else None,
             ranking=kind,
             number=rows.number,
@@ -263,11 +265,6 @@ class Leaderboard:
             return entries
         names = self._names.get([entry.user_id for entry in entries])
         return [entry._replace(user_name=name) for entry, name in zip(entries, names, strict=True)]
-
-    def _checked_name(self, name: str) -> str:
-        if self._names is None:
-            raise ConfigurationError("user_name can't be kept: create the Leaderboard with names=Names(client, prefix)")
-        return check_id(name, "user_name")
 
 
 def _counted(value: int, what: str, most: int = LARGEST_PAGE) -> int:

@@ -93,6 +93,8 @@ class Submitter:
         update = "" if submission.update is None else board.check_update(submission.update)
         at = now if submission.at is None else to_instant(submission.at)
         check_not_future(at, now)
+        if submission.user_name is not None:
+            check_id(submission.user_name, "user_name")
         targets, closed = self._targets(submission, at, now)
         identity, pair, forget_at = submission.submission_id or "", 0, 0
         if submission.submission_id is not None:

@@ -94,13 +94,16 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Entries of a ranking in order, and where to go on; `total` is the size of the ranking, `cursor` None at the end."""
+    """Entries of a ranking in order, and where to go on.
+
+    `total` is the size of the ranking, `cursor` None at the end, `period` None where the window has none running.
+    """
 
     entries: tuple[Entry, ...]
     total: int
     cursor: str | None
     window: str
-    period: str
+    period: str | None
     segment: str | None
     ranking: RankingKind
     number: int

@@ -44,7 +44,7 @@ class Batch:
 
     def bucket_pair(self, place: IdPlace) -> int:
         """Give the number of a new pair of id buckets."""
-        self._id_keys += (place.newer, place.older)
+        self._id_keys += (place.bucket, place.other)
         return len(self._id_keys) // 2
 
     def _number(self, ranking: Ranking) -> int:

@@ -1,8 +1,11 @@
 """The memory of submission ids: many small hashes that expire by themselves.
 
 An id's bucket follows from a checksum of user and id, so every process looks in the same place. Each bucket begins a new
-generation once per memory span, at a moment of its own, so that they do not all expire at once; an id is looked up in
-the present generation and the one before.
+generation a little less often than once per memory span, at a moment of its own, so that they do not all expire at once.
+
+An id goes to the present generation and is looked up there and in one other. That is the one before, as long as it may hold
+an id young enough to be remembered; then, until the next begins, it is the next one, where a process whose clock is ahead
+may have put the id.
 """
 
 from __future__ import annotations
@@ -12,12 +15,15 @@ from zlib import crc32
 
 from .keys import BoardKeys
 
+CLOCK_SKEW_MS = 300_000
+"""How far the clocks of two processes may differ without an id counting twice."""
+
 
 class IdPlace(NamedTuple):
-    """Where an id is remembered: the bucket it goes to, the one before in time, and the ms at which the first is forgotten."""
+    """Where an id is remembered: its bucket, the other one it may be in, and the ms at which its bucket is forgotten."""
 
-    newer: str
-    older: str
+    bucket: str
+    other: str
     forget_at: int
 
 
@@ -28,13 +34,12 @@ class IdMemory:
         self._keys = keys
         self._buckets = buckets
         self._span_ms = span_us // 1000
+        self._length_ms = self._span_ms + CLOCK_SKEW_MS
 
     def place(self, user_id: str, submission_id: str, now: int) -> IdPlace:
         bucket = crc32(f"{user_id}\t{submission_id}".encode()) % self._buckets
-        phase = bucket * self._span_ms // self._buckets
-        generation = (now // 1000 + phase) // self._span_ms
-        return IdPlace(
-            self._keys.ids(bucket, generation),
-            self._keys.ids(bucket, generation - 1),
-            (generation + 2) * self._span_ms - phase,
-        )
+        phase = bucket * self._length_ms // self._buckets
+        generation, age = divmod(now // 1000 + phase, self._length_ms)
+        other = generation - 1 if age < self._span_ms else generation + 1
+        ends_at = (generation + 1) * self._length_ms - phase
+        return IdPlace(self._keys.ids(bucket, generation), self._keys.ids(bucket, other), ends_at + self._span_ms + CLOCK_SKEW_MS)

@@ -797,7 +797,7 @@ local function standing_receipt(targets, kind, user)
 end
 
 -- Look a submission id up in the two buckets it can lie in, and remember it where it is new.
--- Give what was remembered before, or nil. `bucket` is the index of the current bucket's key, the older one comes behind it.
+-- Give what was remembered before, or nil. `bucket` is the index of the key of the id's bucket, the other comes behind it.
 local function recall_id(keys, bucket, field, fact, forget_at)
   local known = call('HGET', keys[bucket + 1], field)
   if known then

@@ -7,7 +7,7 @@
 -- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
 -- @key journal?  stream: gets one entry for each accepted submission; only where a journal limit is given
--- @key buckets...  hashes in pairs: the bucket an id goes to, and the one before it in time
+-- @key buckets...  hashes in pairs: the bucket an id goes to, and the other one it may be in
 -- @arg rules  see "rules" in the manifest
 -- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
 -- @arg rankings  number of ranking lines

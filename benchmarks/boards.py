@@ -117,7 +117,7 @@ def fill_bare(client: Redis, name: str, population: Population, windows: int = 3
 
 
 def fill_ids(client: Redis, leaderboard: Leaderboard, population: Population, count: int) -> None:
-    """Let a board remember ids as if it had been in use for days: half of them are in the older generation of buckets.
+    """Let a board remember ids as if it had been in use for days: half of them are in the generation before.
 
     What the scripts keep of an id is its points and update.
     """
@@ -128,7 +128,7 @@ def fill_ids(client: Redis, leaderboard: Leaderboard, population: Population, co
     for number in range(count):
         user, identity = population.user(number % population.size), f"before-{number}"
         place = leaderboard.store.ids.place(user, identity, clock())
-        bucket = place.newer if number % 2 else place.older
+        bucket = place.bucket if number % 2 else place.other
         buckets.setdefault((bucket, place.forget_at), []).extend((f"{user}\t{identity}", "50 increment"))
     for (key, forget_at), items in buckets.items():
         pipeline = client.pipeline(transaction=False)

@@ -14,8 +14,9 @@ from redis import Redis
 
 from flask_leaderboard.engine.leaderboard import Leaderboard
 from flask_leaderboard.rules.calendar import Daily
-from flask_leaderboard.rules.results import RANKING_KINDS, RankingKind
+from flask_leaderboard.rules.results import RANKING_KINDS, RankingKind, Receipt
 from flask_leaderboard.rules.submission import Submission
+from flask_leaderboard.store.bundle import manifest, script_text
 from tests.servers import FLAVOURS, Server
 
 from .boards import KINDS, Filled, Kind, Population, clock, fill, fill_bare, fill_ids, new_board
@@ -75,7 +76,10 @@ class Site:
         board, ids = self.boards[kind], self._ids
         for start in range(0, len(events), BATCH):
             part = events[start : start + BATCH]
-            board.submit_many([Submission(user, points, f"match-{next(ids)}") for user, points in part], ranks=False)
+            outcomes = board.submit_many([Submission(user, points, f"match-{next(ids)}") for user, points in part], ranks=False)
+            for outcome in outcomes:
+                if not isinstance(outcome, Receipt) or outcome.duplicate:
+                    raise SystemExit(f"a submission did not count, so its cost means nothing: {outcome}")
 
     def zrevrank(self, users: list[str]) -> None:
         (key,) = self.bare.keys[0]
@@ -262,6 +266,9 @@ def _trips(client: Redis, call: Callable[[], object]) -> int:
 
 
 def run(settings: Settings) -> tuple[dict[str, object], list[Figure]]:
+    """Measure everything. The scripts are all read first, so that none changes under a long run."""
+    for command in manifest()["commands"]:
+        script_text(command)
     with own_server(settings.server) as server:
         client, watch = server.client, ServerClock(server.process.pid)
         version = client.info("server")["redis_version"]

@@ -12,6 +12,8 @@ from typing import Any
 from .measure import Comparison
 
 HEADINGS = ("figure", "ours", "limit", "unit", "beside", "ratio", "quartiles", "noise", "aim", "reached")
+NOISY = 0.25
+"""From here on a limit strayed too far for its ratios to be believed."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,8 @@ class Figure:
     """Something measured beside its limit.
 
     `ratio` is ours to the limit, and `aim` what it should be at most (or at least, where `at_least`); without an aim the figure
-    is only told. `noise` is how far the limit itself strayed during the run. `published` says that the limit was not measured here but is what its maker's code is known to do.
+    is only told. `noise` is how far the limit itself strayed during the run. `published` says that the limit was not
+    measured here but is what its maker's code is known to do.
     """
 
     group: str
@@ -100,8 +103,15 @@ def _cells(figure: Figure) -> tuple[str, ...]:
         "" if figure.low is None or figure.high is None else f"{figure.low:.2f}-{figure.high:.2f}",
         "" if figure.noise is None else f"{figure.noise:.0%}",
         "" if figure.aim is None else f"{'>=' if figure.at_least else '<='} {figure.aim:g}",
-        {True: "yes", False: "no", None: ""}[figure.reached],
+        _verdict(figure),
     )
+
+
+def _verdict(figure: Figure) -> str:
+    if figure.reached is None:
+        return ""
+    doubt = "?" if figure.noise is not None and figure.noise > NOISY else ""
+    return ("yes" if figure.reached else "no") + doubt
 
 
 def _number(value: float) -> str:

@@ -24,6 +24,8 @@ class Batch:
         self._kind = kind
         self._rankings: dict[int, tuple[int, Ranking]] = {}
         self._targets: dict[tuple[int, ...], int] = {}
+        self._last_targets: Sequence[Ranking] = ()
+        self._last_number = 0
         self._id_keys: list[str] = []
         self._cost = 0
         self._touch_cost = 8 + 6 * board.dense + 6 * (kind != "-")
@@ -39,8 +41,11 @@ class Batch:
 
     def target_list(self, targets: Sequence[Ranking]) -> int:
         """Give the number of a target list, new ones at the end."""
-        numbers = tuple(self._number(ranking) for ranking in targets)
-        return self._targets.setdefault(numbers, len(self._targets) + 1)
+        if targets is not self._last_targets:
+            numbers = tuple(self._number(ranking) for ranking in targets)
+            self._last_targets = targets
+            self._last_number = self._targets.setdefault(numbers, len(self._targets) + 1)
+        return self._last_number
 
     def bucket_pair(self, place: IdPlace) -> int:
         """Give the number of a new pair of id buckets."""

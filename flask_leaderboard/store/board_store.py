@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from redis import Redis
@@ -19,10 +20,26 @@ from .ids import IdMemory
 from .keys import BoardKeys
 from .rankings import Ranking, RankingBook
 from .rows import Rows, read_entry, read_rows
+from .streams import Stream, open_stream
 
 
 def _bound(value: Number | None) -> str:
     return "-" if value is None else number_text(value)
+
+
+class SubmitStream:
+    """Sends batches of submissions, and gives a receipt line for each item in the same order."""
+
+    def __init__(self, stream: Stream, board_key: str) -> None:
+        self._stream = stream
+        self._board_key = board_key
+
+    def send(self, batch: Batch) -> None:
+        self._stream.send(batch.keys(self._board_key), batch.args("-"))
+
+    def receive(self) -> list[bytes]:
+        reply: list[bytes] = self._stream.receive()
+        return reply[1:]
 
 
 class BoardStore:
@@ -34,12 +51,14 @@ class BoardStore:
         self.keys = BoardKeys(prefix, board.name)
         self.rankings = RankingBook(board, self.keys)
         self.ids = IdMemory(self.keys, board.id_buckets, duration(board.remember_ids))
+        self._caller = caller
         self._call = caller.call
 
-    def submit(self, batch: Batch) -> tuple[int, list[bytes]]:
-        """Fold the batch's submissions; give the number the board stands at and a receipt line for each."""
-        number, *lines = self._call("submit", batch.keys(self.keys.board), batch.args("-"))
-        return number, lines
+    @contextmanager
+    def submitting(self) -> Iterator[SubmitStream]:
+        """Fold batches of submissions, the next one prepared while Redis works on the one before."""
+        with open_stream(self._client, self._caller, "submit") as stream:
+            yield SubmitStream(stream, self.keys.board)
 
     def remove(self, batch: Batch) -> tuple[int, list[bytes]]:
         """Take the batch's users out of their rankings."""

@@ -12,6 +12,8 @@ from redis.exceptions import ResponseError
 from .. import errors
 from .bundle import library_text, manifest, script_text
 
+Arg = str | bytes | int
+
 _ERRORS: dict[str, type[errors.LeaderboardError]] = {
     "LBBAND": errors.ProtocolError,
     "LBBUSY": errors.ProtocolError,
@@ -35,10 +37,15 @@ def error_of(message: str) -> errors.LeaderboardError | None:
     return _ERRORS[code](text) if code in _ERRORS else None
 
 
+def as_error(error: ResponseError) -> Exception:
+    """Give our error for one of the scripts, and any other as it is."""
+    return error_of(str(error)) or error
+
+
 class Caller(Protocol):
     """Runs a command of the bundle."""
 
-    def call(self, command: str, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Any: ...
+    def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any: ...
 
 
 class ScriptCaller:
@@ -48,14 +55,14 @@ class ScriptCaller:
         self._client = client
         self._scripts: dict[str, Script] = {}
 
-    def call(self, command: str, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Any:
+    def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
         script = self._scripts.get(command)
         if script is None:
             script = self._scripts[command] = self._client.register_script(script_text(command))
         try:
             return script(keys=keys, args=args)
         except ResponseError as error:
-            raise error_of(str(error)) or error from error
+            raise as_error(error) from error
 
 
 class FunctionCaller:
@@ -64,7 +71,7 @@ class FunctionCaller:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def call(self, command: str, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Any:
+    def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
         function = manifest()["commands"][command]["function"]
         try:
             try:
@@ -75,4 +82,4 @@ class FunctionCaller:
                 self._client.function_load(library_text(), replace=True)
                 return self._client.fcall(function, len(keys), *keys, *args)
         except ResponseError as error:
-            raise error_of(str(error)) or error from error
+            raise as_error(error) from error

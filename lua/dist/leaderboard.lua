@@ -184,9 +184,9 @@ local function describe_row(ranking, member, value)
   return member, split_packed(ranking, tonumber(value))
 end
 
--- Write a number as decimal text that reads back as the same double.
+-- Write a number as decimal text that reads back as the same double; whole numbers are quicker as such.
 local function text(number)
-  if number % 1 == 0 and number < 1e15 and number > -1e15 then
+  if number % 1 == 0 and number <= 9007199254740991 and number >= -9007199254740991 then
     return format('%d', number)
   end
   return format('%.17g', number)
@@ -541,7 +541,10 @@ local function parse_points(rules, digits, time, update)
   if not points then
     return nil, nil, "LBNUMBER points '" .. digits .. "' are not exactly a number of type " .. rules.score_type
   end
-  local at = whole(time)
+  if time ~= rules.last_time then
+    rules.last_time, rules.last_at = time, whole(time)
+  end
+  local at = rules.last_at
   if not at or at < 0 then
     return nil, nil, "LBNUMBER time '" .. time .. "' is not a number of microseconds"
   end
@@ -596,8 +599,10 @@ local function plan_change(ranking, rules, user, points, at, update)
   if refusal then
     return refusal
   end
-  local tick = tick_of(ranking, at)
-  if not tick then
+  if at ~= ranking.last_at then
+    ranking.last_at, ranking.tick = at, tick_of(ranking, at)
+  end
+  if not ranking.tick then
     return 'LBTIME ' .. text(at) .. " lies outside the period of window '" .. ranking.window .. "'"
   end
   local old, _, old_member = read_entry(ranking, user)
@@ -607,7 +612,7 @@ local function plan_change(ranking, rules, user, points, at, update)
     return 'LBRANGE score ' .. text(reached + 0) .. " in window '" .. ranking.window .. "' is outside "
       .. text(rules.lowest) .. ' to ' .. text(rules.highest)
   end
-  ranking.old, ranking.old_member, ranking.new, ranking.tick = old, old_member, new, tick
+  ranking.old, ranking.old_member, ranking.new = old, old_member, new
   return nil
 end
 
@@ -636,7 +641,7 @@ end
 -- a key that empties in between would lose its expiry. Give the member.
 local function put_entry(ranking, user, standing, tick, old_standing, old_member)
   local member, value = member_of(ranking, user, standing, tick)
-  call('ZADD', ranking.entries, value, member)
+  call('ZADD', ranking.entries, text(value), member)
   if ranking.exact then
     if old_member and old_member ~= member then
       call('ZREM', ranking.entries, old_member)

@@ -173,9 +173,9 @@ end
 
 local format = string.format
 
--- Write a number as decimal text that reads back as the same double.
+-- Write a number as decimal text that reads back as the same double; whole numbers are quicker as such.
 local function text(number)
-  if number % 1 == 0 and number < 1e15 and number > -1e15 then
+  if number % 1 == 0 and number <= 9007199254740991 and number >= -9007199254740991 then
     return format('%d', number)
   end
   return format('%.17g', number)
@@ -216,7 +216,7 @@ end
 -- a key that empties in between would lose its expiry. Give the member.
 local function put_entry(ranking, user, standing, tick, old_standing, old_member)
   local member, value = member_of(ranking, user, standing, tick)
-  call('ZADD', ranking.entries, value, member)
+  call('ZADD', ranking.entries, text(value), member)
   if ranking.exact then
     if old_member and old_member ~= member then
       call('ZREM', ranking.entries, old_member)

@@ -6,7 +6,10 @@ local function parse_points(rules, digits, time, update)
   if not points then
     return nil, nil, "LBNUMBER points '" .. digits .. "' are not exactly a number of type " .. rules.score_type
   end
-  local at = whole(time)
+  if time ~= rules.last_time then
+    rules.last_time, rules.last_at = time, whole(time)
+  end
+  local at = rules.last_at
   if not at or at < 0 then
     return nil, nil, "LBNUMBER time '" .. time .. "' is not a number of microseconds"
   end

@@ -10,8 +10,10 @@ local function plan_change(ranking, rules, user, points, at, update)
   if refusal then
     return refusal
   end
-  local tick = tick_of(ranking, at)
-  if not tick then
+  if at ~= ranking.last_at then
+    ranking.last_at, ranking.tick = at, tick_of(ranking, at)
+  end
+  if not ranking.tick then
     return 'LBTIME ' .. text(at) .. " lies outside the period of window '" .. ranking.window .. "'"
   end
   local old, _, old_member = read_entry(ranking, user)
@@ -21,6 +23,6 @@ local function plan_change(ranking, rules, user, points, at, update)
     return 'LBRANGE score ' .. text(reached + 0) .. " in window '" .. ranking.window .. "' is outside "
       .. text(rules.lowest) .. ' to ' .. text(rules.highest)
   end
-  ranking.old, ranking.old_member, ranking.new, ranking.tick = old, old_member, new, tick
+  ranking.old, ranking.old_member, ranking.new = old, old_member, new
   return nil
 end

@@ -7,7 +7,7 @@
 -- a key that empties in between would lose its expiry. Give the member.
 local function put_entry(ranking, user, standing, tick, old_standing, old_member)
   local member, value = member_of(ranking, user, standing, tick)
-  call('ZADD', ranking.entries, value, member)
+  call('ZADD', ranking.entries, text(value), member)
   if ranking.exact then
     if old_member and old_member ~= member then
       call('ZREM', ranking.entries, old_member)

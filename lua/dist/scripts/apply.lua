@@ -4,33 +4,24 @@
 -- Entries the board already has are skipped. Where the board stands before a-1, nothing is done and the answer is "gap".
 -- An entry refused by the rules still takes its number: replaying the log gives the same refusal.
 
--- The words that may stand in a layout, and the widths in bytes that a tick may have.
-local layout_words = {
-  packed = true,
-  exact = true,
-  desc = true,
-  asc = true,
-  first = true,
-  last = true,
-  member = true,
-  integer = true,
-  float = true,
-  levels = true,
-  ['-'] = true,
-  ['4'] = true,
-  ['6'] = true,
-  ['7'] = true,
-}
+-- Whether these words and numbers make a layout. Compared one by one: a table of the words would be built anew by every call.
+local function is_layout(encoding, order, tie_break, resolution, slots, parameter, score_type, levels)
+  return (encoding == 'packed' or encoding == 'exact' and (parameter == '4' or parameter == '6' or parameter == '7'))
+    and (order == 'desc' or order == 'asc')
+    and (tie_break == 'first' or tie_break == 'last' or tie_break == 'member')
+    and (score_type == 'integer' or score_type == 'float')
+    and (levels == 'levels' or levels == '-')
+    and tonumber(resolution) > 0
+    and tonumber(slots) > 0
+end
 
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
-      .. '(%d+) (%S+) (%S+) (%S+)$')
-  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
-    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
-    or (encoding == 'exact' and not layout_words[parameter])
-    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
+      .. '(%d+) ([%d-]+) (%S+) (%S+)$')
+  if not window or not is_layout(encoding, order, tie_break, resolution, slots, parameter, score_type, levels)
+    or not (expire == '-' or tonumber(expire)) or not (segment == '-' or tonumber(limit)) then
     return nil
   end
   local ranking = {
@@ -188,12 +179,9 @@ local function open_board(board, rankings)
   return tonumber(values[1] or 0), unknown
 end
 
--- How ties are numbered: 1 1 3 4, 1 2 3 4, 2 2 3 4, 1 1 2 3.
-local rank_kinds = {sparse = true, unique = true, modified = true, dense = true}
-
 -- Give an error where ranks of this kind can't be told from what the ranking keeps.
 local function check_kind(kind, ranking)
-  if not rank_kinds[kind] then
+  if not (kind == 'sparse' or kind == 'unique' or kind == 'modified' or kind == 'dense') then
     return "LBCALL ranking '" .. tostring(kind) .. "' is none of sparse, unique, modified, dense"
   end
   if kind == 'dense' and not ranking.levels then

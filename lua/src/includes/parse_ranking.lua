@@ -1,5 +1,5 @@
 -- Read one ranking line and take its keys off KEYS; give the ranking and the index of the next key, or nil.
--- @include layout_words
+-- @include is_layout
 -- @wire ranking line: window, layout, start, expire, segment, limit; words with one space between
 -- @wire layout encoding (packed or exact), order, tie_break, resolution in us, slots, centre (packed) or bytes of a tick (exact), score_type, "levels" or "-", and the window's calendar as one word of the caller's choice: a change of any makes the data unreadable
 -- @wire start the period's first microsecond. Times are compared as whole multiples of the resolution since 1970; the tick stored is that number less the one of the start, or for tie_break last the slots less one less that
@@ -9,11 +9,9 @@
 local function parse_ranking(line, keys, next_key)
   local window, layout, encoding, order, tie_break, resolution, slots, parameter, score_type, levels, start, expire,
     segment, limit = string.match(line, '^(%S+) ((%l+) (%l+) (%l+) (%d+) (%d+) (%-?%d+) (%l+) (%S+) %S+) '
-      .. '(%d+) (%S+) (%S+) (%S+)$')
-  if not window or not layout_words[encoding] or not layout_words[order] or not layout_words[tie_break]
-    or not layout_words[score_type] or not layout_words[levels] or tonumber(resolution) < 1 or tonumber(slots) < 1
-    or (encoding == 'exact' and not layout_words[parameter])
-    or not string.find(expire, '^[%d-]%d*$') or (segment ~= '-' and not tonumber(limit)) then
+      .. '(%d+) ([%d-]+) (%S+) (%S+)$')
+  if not window or not is_layout(encoding, order, tie_break, resolution, slots, parameter, score_type, levels)
+    or not (expire == '-' or tonumber(expire)) or not (segment == '-' or tonumber(limit)) then
     return nil
   end
   local ranking = {

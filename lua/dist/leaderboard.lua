@@ -87,12 +87,13 @@ local function open_board(board, rankings)
   return tonumber(values[1] or 0), unknown
 end
 
--- Open the one ranking a read is about: KEYS[1] is the board, then come the ranking's keys; ARGV[1] is its line.
+-- Open the one ranking a read is about: KEYS[1] is the board, then come the ranking's keys; ARGV[1] is its line, and
+-- `needed` how many arguments there must be.
 -- Give the ranking and the number the board stands at, or nil and an error.
-local function open_reading(keys, argv)
+local function open_reading(keys, argv, needed)
   local ranking, next_key = parse_ranking(argv[1] or '', keys, 2)
-  if not ranking or #keys ~= next_key - 1 then
-    return nil, 'LBCALL the ranking line is malformed or its keys are not complete: send both as the manifest describes'
+  if not ranking or #keys ~= next_key - 1 or #argv < needed then
+    return nil, 'LBCALL the ranking line, its keys or other arguments are not complete: send them as the manifest describes'
   end
   local seq, problem = open_board(keys[1], {ranking})
   if not seq then
@@ -127,7 +128,7 @@ end
 -- Open a ranking for a page of entries: ARGV[2] is the ranking kind; the arguments at the indexes given are numbers from 0.
 -- Give the ranking, the number the board stands at and those numbers, or nil and an error.
 local function open_page(keys, argv, count_indexes)
-  local ranking, seq = open_reading(keys, argv)
+  local ranking, seq = open_reading(keys, argv, count_indexes[#count_indexes])
   if not ranking then
     return nil, seq
   end
@@ -356,26 +357,19 @@ end
 -- The indexes [from, stop) of the entries whose score lies between two scores, both included; '-' for no bound.
 -- Nil and an error where a bound is no score.
 local function score_bounds(ranking, total, lowest, highest)
-  local best, worst = lowest, highest
+  local standings = {}
+  for i, bound in ipairs({lowest, highest}) do
+    local number = bound ~= '-' and score(bound, ranking.score_type)
+    if number == nil then
+      return nil, "LBNUMBER bound '" .. bound .. "' is not exactly a number of type " .. ranking.score_type
+    end
+    standings[i] = number and ranking.sign * number + 0
+  end
+  local best, worst = standings[1], standings[2]
   if ranking.sign == -1 then
-    best, worst = highest, lowest
+    best, worst = worst, best
   end
-  local from, stop = 0, total
-  if best ~= '-' then
-    local bound = score(best, ranking.score_type)
-    if not bound then
-      return nil, "LBNUMBER bound '" .. best .. "' is not exactly a number of type " .. ranking.score_type
-    end
-    from = count_better(ranking, ranking.sign * bound + 0)
-  end
-  if worst ~= '-' then
-    local bound = score(worst, ranking.score_type)
-    if not bound then
-      return nil, "LBNUMBER bound '" .. worst .. "' is not exactly a number of type " .. ranking.score_type
-    end
-    stop = count_through(ranking, ranking.sign * bound + 0)
-  end
-  return from, stop
+  return best and count_better(ranking, best) or 0, worst and count_through(ranking, worst) or total
 end
 
 -- Place a time inside the ranking's period: the lower the tick, the nearer the front of a tie. Nil where it lies outside.
@@ -918,12 +912,9 @@ end}
 redis.register_function{function_name = 'leaderboard_v1_count', flags = {'no-writes'}, callback = function(KEYS, ARGV)
   call = redis.call
   format = string.format
-  local ranking, seq = open_reading(KEYS, ARGV)
+  local ranking, seq = open_reading(KEYS, ARGV, 3)
   if not ranking then
     return redis.error_reply(seq)
-  end
-  if not ARGV[3] then
-    return redis.error_reply('LBCALL send the ranking line, lowest and highest score')
   end
   local total = call('ZCARD', ranking.entries)
   local from, stop = score_bounds(ranking, total, ARGV[2], ARGV[3])
@@ -1055,12 +1046,9 @@ end}
 redis.register_function{function_name = 'leaderboard_v1_percentile', flags = {'no-writes'}, callback = function(KEYS, ARGV)
   call = redis.call
   format = string.format
-  local ranking, seq = open_reading(KEYS, ARGV)
+  local ranking, seq = open_reading(KEYS, ARGV, 2)
   if not ranking then
     return redis.error_reply(seq)
-  end
-  if not ARGV[2] then
-    return redis.error_reply('LBCALL send the ranking line and a user')
   end
   local total = call('ZCARD', ranking.entries)
   local standing = read_entry(ranking, ARGV[2])
@@ -1185,11 +1173,11 @@ end}
 redis.register_function{function_name = 'leaderboard_v1_score_at', flags = {'no-writes'}, callback = function(KEYS, ARGV)
   call = redis.call
   format = string.format
-  local ranking, seq = open_reading(KEYS, ARGV)
+  local ranking, seq = open_reading(KEYS, ARGV, 2)
   if not ranking then
     return redis.error_reply(seq)
   end
-  local tenths = whole(ARGV[2] or '')
+  local tenths = whole(ARGV[2])
   if not tenths or tenths < 0 or tenths > 1000 then
     return redis.error_reply('LBCALL the percentile must be 0 to 1000 tenths')
   end

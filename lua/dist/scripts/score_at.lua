@@ -88,12 +88,13 @@ local function open_board(board, rankings)
   return tonumber(values[1] or 0), unknown
 end
 
--- Open the one ranking a read is about: KEYS[1] is the board, then come the ranking's keys; ARGV[1] is its line.
+-- Open the one ranking a read is about: KEYS[1] is the board, then come the ranking's keys; ARGV[1] is its line, and
+-- `needed` how many arguments there must be.
 -- Give the ranking and the number the board stands at, or nil and an error.
-local function open_reading(keys, argv)
+local function open_reading(keys, argv, needed)
   local ranking, next_key = parse_ranking(argv[1] or '', keys, 2)
-  if not ranking or #keys ~= next_key - 1 then
-    return nil, 'LBCALL the ranking line is malformed or its keys are not complete: send both as the manifest describes'
+  if not ranking or #keys ~= next_key - 1 or #argv < needed then
+    return nil, 'LBCALL the ranking line, its keys or other arguments are not complete: send them as the manifest describes'
   end
   local seq, problem = open_board(keys[1], {ranking})
   if not seq then
@@ -156,11 +157,11 @@ local function whole(digits)
   return number + 0
 end
 
-local ranking, seq = open_reading(KEYS, ARGV)
+local ranking, seq = open_reading(KEYS, ARGV, 2)
 if not ranking then
   return redis.error_reply(seq)
 end
-local tenths = whole(ARGV[2] or '')
+local tenths = whole(ARGV[2])
 if not tenths or tenths < 0 or tenths > 1000 then
   return redis.error_reply('LBCALL the percentile must be 0 to 1000 tenths')
 end

@@ -15,12 +15,9 @@
 -- @include score_bounds
 -- @include call
 
-local ranking, seq = open_reading(KEYS, ARGV)
+local ranking, seq = open_reading(KEYS, ARGV, 3)
 if not ranking then
   return redis.error_reply(seq)
-end
-if not ARGV[3] then
-  return redis.error_reply('LBCALL send the ranking line, lowest and highest score')
 end
 local total = call('ZCARD', ranking.entries)
 local from, stop = score_bounds(ranking, total, ARGV[2], ARGV[3])

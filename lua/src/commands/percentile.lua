@@ -15,12 +15,9 @@
 -- @include percentile_of
 -- @include call
 
-local ranking, seq = open_reading(KEYS, ARGV)
+local ranking, seq = open_reading(KEYS, ARGV, 2)
 if not ranking then
   return redis.error_reply(seq)
-end
-if not ARGV[2] then
-  return redis.error_reply('LBCALL send the ranking line and a user')
 end
 local total = call('ZCARD', ranking.entries)
 local standing = read_entry(ranking, ARGV[2])

@@ -15,11 +15,11 @@
 -- @include whole
 -- @include call
 
-local ranking, seq = open_reading(KEYS, ARGV)
+local ranking, seq = open_reading(KEYS, ARGV, 2)
 if not ranking then
   return redis.error_reply(seq)
 end
-local tenths = whole(ARGV[2] or '')
+local tenths = whole(ARGV[2])
 if not tenths or tenths < 0 or tenths > 1000 then
   return redis.error_reply('LBCALL the percentile must be 0 to 1000 tenths')
 end

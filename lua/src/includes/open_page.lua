@@ -4,7 +4,7 @@
 -- Open a ranking for a page of entries: ARGV[2] is the ranking kind; the arguments at the indexes given are numbers from 0.
 -- Give the ranking, the number the board stands at and those numbers, or nil and an error.
 local function open_page(keys, argv, count_indexes)
-  local ranking, seq = open_reading(keys, argv)
+  local ranking, seq = open_reading(keys, argv, count_indexes[#count_indexes])
   if not ranking then
     return nil, seq
   end

@@ -46,12 +46,15 @@ class Model:
     kept_until: dict[tuple[str, str, str | None], int] = field(default_factory=dict)
     number: int = 0
 
-    def open_windows(self, at: int, now: int) -> tuple[list[str], list[str]]:
+    def open_windows(self, at: int, now: int, *, known: bool) -> tuple[list[str], list[str]]:
+        """Give the windows that take a time and those that don't; what counted before is told so, never refused as late."""
         if at > now + SKEW:
             raise RefusedError("bad_time")
         opened = [w for w in self.windows if w == "all" or now < period_end(w, at) + GRACE]
         closed = [w for w in self.windows if w not in opened]
         if closed and all(window == "all" for window in opened):
+            if known:
+                return [], list(self.windows)
             raise RefusedError("closed_period")
         return opened, closed
 
@@ -59,11 +62,12 @@ class Model:
         self, user: str, points: float, at: int, now: int, identity: str | None, segment: str | None, update: str | None
     ) -> tuple[str, dict[tuple[str, str, str | None], tuple[float | None, float]], list[str]]:
         update = self.allowed(update or self.update)
-        opened, closed = self.open_windows(at, now)
+        known = self.ids.get((user, identity)) if identity is not None else None
+        opened, closed = self.open_windows(at, now, known=known is not None)
         cuts = [None] if segment is None else [None, segment]
         targets = [(window, period_id(window, at), cut) for cut in cuts for window in opened]
-        if identity is not None and (user, identity) in self.ids:
-            if self.ids[user, identity] != (points, update):
+        if known is not None:
+            if known != (points, update):
                 raise RefusedError("submission_conflict")
             held = {target: self.score(target, user) for target in targets}
             return "duplicate", {target: (score, score) for target, score in held.items()}, closed

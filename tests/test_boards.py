@@ -35,6 +35,9 @@ from flask_leaderboard.errors import ConfigurationError, IdentityError, PointsEr
         ({"segments": ["country", "country"]}, "the same name"),
         ({"segments": ["Country"]}, "segment name 'Country'"),
         ({"segments": [5]}, "names or Segment objects"),
+        ({"segments": "country"}, "must be a list"),
+        ({"windows": 5}, "must be a list"),
+        ({"updates": 5}, "must be a list"),
         ({"id_buckets": 0}, "id_buckets 0"),
         ({"remember_ids": 5}, "remember_ids 5"),
     ],
@@ -46,11 +49,32 @@ def test_impossible_boards_are_refused(rules: dict[str, Any], message: str) -> N
 
 @pytest.mark.parametrize(
     "points",
-    [True, "5", " 5 ", None, b"5", 1.5, Decimal("1.5"), float("nan"), float("inf"), 2**53, -(2**53), Decimal("NaN"), 1 + 0j],
+    [
+        True,
+        "5",
+        " 5 ",
+        None,
+        b"5",
+        1.5,
+        Decimal("1.5"),
+        float("nan"),
+        float("inf"),
+        2**53,
+        -(2**53),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+        1 + 0j,
+    ],
 )
 def test_points_that_no_integer_board_holds(points: Any) -> None:
     with pytest.raises(PointsError):
         Board("arena").check_points(points)
+
+
+def test_huge_integers_are_refused_without_printing_them() -> None:
+    for score_type in ("integer", "float"):
+        with pytest.raises(PointsError, match="16610 bits"):
+            Board("arena", score_type=score_type).check_points(10**5000)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("points", [True, "5", float("-inf"), Decimal("0.1"), 2**53 + 1, 10**400, Decimal("1e400")])
@@ -94,6 +118,6 @@ def test_segment_values_follow_their_pattern(value: Any) -> None:
 
 def test_a_layout_names_all_that_decides_how_data_is_read() -> None:
     assert Board("arena", windows=[Daily(tz="Europe/Amsterdam")], score_range=(0, 100)).layout("daily") == (
-        "packed desc first 1000 90000001 -50 integer - Europe/Amsterdam"
+        "packed desc first 1000 93600001 -50 integer - Europe/Amsterdam"
     )
     assert Board("arena", order="asc", dense=True).layout("all") == "exact asc first 1000 3155760000001 6 integer levels all"

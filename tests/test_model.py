@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from redis import Redis
 
 from flask_leaderboard import AllTime, Board, Daily, Every, Leaderboard, LeaderboardError, Receipt, Segment, Submission, Weekly
-from flask_leaderboard.store.calls import FunctionCaller
+from flask_leaderboard.store.calls import Functions
 from tests.conftest import SetClock
 from tests.model import Model, RefusedError, period_id
 from tests.servers import FLAVOURS, Fake, Server
@@ -76,8 +76,7 @@ class BoardMachine(RuleBasedStateMachine):
         names = rules["windows"]
         rules = {**rules, "segments": [Segment("land", limit=2)], "remember_ids": timedelta(days=3650)}
         board = Board("b", **{**rules, "windows": [WINDOWS[name] for name in names]})
-        caller = FunctionCaller(self.client) if self.functions else None
-        self.lb = Leaderboard(board, self.client, clock=self.clock, caller=caller)
+        self.lb = Leaderboard(board, self.client, clock=self.clock, dialect=Functions() if self.functions else None)
         lowest, highest = board.bounds
         resolution = rules["tie_resolution"] // timedelta(microseconds=1)
         self.model = Model(

@@ -20,7 +20,7 @@ from ..rules.submission import Submission, Update
 from ..rules.windows import Period
 from ..store.board_store import BoardStore
 from ..store.bundle import manifest
-from ..store.calls import Caller, ScriptCaller
+from ..store.calls import Caller, Dialect
 from ..store.names import Names
 from ..store.rankings import Ranking
 from ..store.rows import Rows
@@ -31,7 +31,7 @@ from .submitting import Submitter
 
 Clock = Callable[[], int]
 LARGEST_PAGE = 1000
-MOST_FRIENDS = 1000
+MOST_FRIENDS = 500
 
 
 def system_clock() -> int:
@@ -42,8 +42,8 @@ def system_clock() -> int:
 class Leaderboard:
     """A board on a Redis server.
 
-    `clock` gives the time in microseconds; `caller` runs the Lua commands (by EVALSHA, if not given); `names` keeps display
-    names, and without it none can be given.
+    `clock` gives the time in microseconds; `dialect` says how the Lua commands are called (`Scripts()`, or `Functions()`);
+    `names` keeps display names, and without it none can be given.
     """
 
     def __init__(
@@ -53,11 +53,13 @@ class Leaderboard:
         *,
         prefix: str | None = None,
         clock: Clock = system_clock,
-        caller: Caller | None = None,
+        dialect: Dialect | None = None,
         names: Names | None = None,
     ) -> None:
         self.board = board
-        self.store = BoardStore(board, client, caller or ScriptCaller(client), prefix or manifest()["key_prefix"])
+        if client.get_encoder().decode_responses:
+            raise ConfigurationError("the Redis client must give bytes: create it without decode_responses=True")
+        self.store = BoardStore(board, Caller(client, dialect), prefix or manifest()["key_prefix"])
         self._clock = clock
         self._names = names
         self._seasons = Seasons(board, self.store)
@@ -86,6 +88,8 @@ class Leaderboard:
     def submit_many(self, submissions: Iterable[Submission], *, ranks: bool = True) -> list[Receipt | LeaderboardError]:
         """Count many submissions, in their order; a receipt for each, or the error it was refused with."""
         listed = list(submissions)
+        if not all(isinstance(item, Submission) for item in listed):
+            raise InputError("submit_many takes Submission objects: Submission(user_id, points)")
         if self._names is None and any(item.user_name is not None for item in listed):
             raise ConfigurationError("user_name can't be kept: create the Leaderboard with names=Names(client, prefix)")
         outcomes = self._submitter.submit(listed, self._clock(), ranks=ranks)
@@ -96,7 +100,7 @@ class Leaderboard:
 
     def remove(self, user_id: str, *, ranks: bool = True) -> Receipt:
         """Take a user out of every ranking that is kept; the receipt tells where he stood."""
-        return remove_user(self.store, self._places, check_user_id(user_id), self._clock(), ranks=ranks)
+        return remove_user(self.store, self._places, self._seasons, check_user_id(user_id), self._clock(), ranks=ranks)
 
     def top(
         self,
@@ -153,8 +157,11 @@ class Leaderboard:
         self, user_id: str, *, ranking: RankingKind | None = None, segment: Mapping[str, str] | str | None = None
     ) -> dict[str, Entry | None]:
         """Give a user's entry in the running period of every window, by the window's name."""
+        check_user_id(user_id)
         kind, rankings = self.board.check_ranking(ranking), self._places.running(self._clock(), segment)
-        _, found = self.store.entries(rankings, kind, [check_user_id(user_id)], percentile=True)
+        if not rankings:
+            return {}
+        _, found = self.store.entries(rankings, kind, [user_id], percentile=True)
         entries = {ranking.window: rows[0] for ranking, (_, rows) in zip(rankings, found, strict=True)}
         named = iter(self._named([entry for entry in entries.values() if entry]))
         return {window: next(named) if entry else None for window, entry in entries.items()}
@@ -162,6 +169,8 @@ class Leaderboard:
     def among(self, user_ids: Sequence[str], *, ranking: RankingKind | None = None, **where: Unpack[Where]) -> list[FriendEntry]:
         """Rank users among themselves, best first; who is not on the board is left out."""
         kind, found = self.board.check_ranking(ranking), self._find(where)
+        if isinstance(user_ids, str) or not isinstance(user_ids, Iterable):
+            raise InputError(f"among takes a list of user ids, not {user_ids!r}")
         wanted = list(dict.fromkeys(check_user_id(user_id) for user_id in user_ids))
         if len(wanted) > MOST_FRIENDS:
             raise InputError(f"{len(wanted)} users are too many at once: send at most {MOST_FRIENDS}")
@@ -179,8 +188,9 @@ class Leaderboard:
 
     def score_at_percentile(self, percentile: float, **where: Unpack[Where]) -> Number | None:
         """Give the score it takes to be at a percentile, or None where nobody is ranked."""
-        tenths = round(percentile * 10) if 0 <= percentile <= 100 else -1
-        if abs(tenths - percentile * 10) > 1e-6:
+        known = isinstance(percentile, int | float) and 0 <= percentile <= 100
+        tenths = round(percentile * 10) if known else 0
+        if not known or abs(tenths - percentile * 10) > 1e-6:
             raise InputError(f"percentile {percentile!r} must be 0 to 100 with at most one decimal")
         found = self._find(where)
         return self.store.score_at(found, tenths) if found else None
@@ -222,24 +232,25 @@ class Leaderboard:
     ) -> Page:
         kind, found = self.board.check_ranking(ranking), self._find(where)
         limit, offset = _counted(limit, "limit"), _counted(offset, "offset", 2**53 - 1)
+        one_more = limit + 1  # tells whether there is a next page
         if found is None:
             return self._as_page(Rows(0, 0, []), kind, None, where, None)
         if cursor is not None:
-            position = read_cursor(cursor, self._place(found, kind))
-            rows = self.store.after(found, kind, position, limit, lowest=lowest, highest=highest)
+            position = read_cursor(cursor, self._place(found, kind), self.board)
+            rows = self.store.after(found, kind, position, one_more, lowest=lowest, highest=highest)
         elif lowest is None and highest is None:
-            rows = self.store.page(found, kind, offset, limit)
+            rows = self.store.page(found, kind, offset, one_more)
         else:
-            rows = self.store.range(found, kind, lowest, highest, offset, limit)
+            rows = self.store.range(found, kind, lowest, highest, offset, one_more)
         return self._as_page(rows, kind, found, where, limit)
 
     def _as_page(self, rows: Rows, kind: RankingKind, found: Ranking | None, where: Where, limit: int | None) -> Page:
-        cursor = None
-        if found and limit and len(rows.entries) == limit:
-            last = rows.entries[-1]
+        entries, cursor = rows.entries[:limit], None
+        if found and entries and len(entries) < len(rows.entries):
+            last = entries[-1]
             cursor = write_cursor(self._place(found, kind), Position(last.score, last.at, last.user_id))
         return Page(
-            entries=tuple(self._named(rows.entries)),
+            entries=tuple(self._named(entries)),
             total=rows.total,
             cursor=cursor,
             window=found.window if found else where.get("window") or self.board.windows[0].name,

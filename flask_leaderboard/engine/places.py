@@ -34,11 +34,14 @@ class Places:
 
     def find(self, now: int, where: Where) -> Ranking | None:
         """Find the ranking; None where the window has no running period and none was named."""
-        name = where.get("window")
-        window = self._board.windows[0] if name is None else self._board.window(name)
+        for label, value in (("window", where.get("window")), ("period", where.get("period"))):
+            if not isinstance(value, str | None):
+                raise InputError(f"{label} {value!r} must be text")
+        window_name = where.get("window")
+        window = self._board.windows[0] if window_name is None else self._board.window(window_name)
         period = self._period(window, where.get("period"), now)
-        label = self._label(where.get("segment"))
-        return None if period is None else self._store.rankings.get(window, period, label)
+        segment = self._label(where.get("segment"))
+        return None if period is None else self._store.rankings.get(window, period, segment)
 
     def running(self, now: int, segment: Mapping[str, str] | str | None = None) -> list[Ranking]:
         """List the rankings of every window's running period."""
@@ -67,6 +70,6 @@ class Places:
         if isinstance(segment, str):
             name, _, value = segment.partition("=")
             segment = {name: value}
-        if len(segment) != 1:
+        if not isinstance(segment, Mapping) or len(segment) != 1:
             raise InputError("a ranking has one segment: name one, such as {'country': 'NL'}")
         return self._board.segment_labels(segment)[0]

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from ..errors import LeaderboardError
+from ..errors import LeaderboardError, SeasonError
 from ..rules.results import Change, Receipt
 from ..store.batch import Batch
 from ..store.board_store import BoardStore
+from ..store.rankings import Ranking
 from ..store.receipts import read_receipt
 from .places import Places
+from .seasons import Seasons
 
-RANKINGS_A_CALL = 500
+RANKINGS_A_CALL = 200
 
 
-def remove_user(store: BoardStore, places: Places, user_id: str, now: int, *, ranks: bool) -> Receipt:
+def remove_user(store: BoardStore, places: Places, seasons: Seasons, user_id: str, now: int, *, ranks: bool) -> Receipt:
     """Take a user out of every live ranking, in one call unless the board has very many."""
-    live = places.live(now)
+    running = seasons.refresh()
+    try:
+        return _remove(store, places.live(now), running.word, user_id, now, ranks)
+    except SeasonError:
+        return remove_user(store, places, seasons, user_id, now, ranks=ranks)
+
+
+def _remove(store: BoardStore, live: list[Ranking], seasons: str, user_id: str, now: int, ranks: bool) -> Receipt:
     changes: list[Change] = []
     number = None
     for first in range(0, len(live), RANKINGS_A_CALL):
         part = live[first : first + RANKINGS_A_CALL]
-        batch = Batch(store.board, store.board.ranking if ranks else "-")
+        batch = Batch(store.board, store.board.ranking if ranks else "-", seasons)
         batch.add(f"{user_id}\t{now}\t{batch.target_list(part)}\t", part)
         _, (line,) = store.remove(batch)
         receipt = read_receipt(store.board, line, user_id, part, (), ranks)

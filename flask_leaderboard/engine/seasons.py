@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ..errors import SeasonError, UnknownWindowError
 from ..rules.board import Board
@@ -16,49 +17,48 @@ NONE = "-"
 LONGEST_TRUST_SECONDS = 1.0
 
 
+class Running(NamedTuple):
+    """The running seasons by window, and the word by which submissions name them, so that a script notices others."""
+
+    periods: Mapping[str, Period]
+    word: str
+
+
 class Seasons:
     """Starts, ends and finds the seasons of a board."""
 
     def __init__(self, board: Board, store: BoardStore) -> None:
         self._windows = {window.name: window for window in board.windows if isinstance(window, Season)}
         self._store = store
-        self._running: dict[str, Period] = {}
-        self._word = NONE
-        self._asked_at = -math.inf
+        self._last_look = Running({}, NONE)
+        self._looked_at = -math.inf
 
     @property
-    def running(self) -> Mapping[str, Period]:
-        """The running seasons, by window."""
-        self._look_again()
-        return self._running
+    def running(self) -> Running:
+        """What runs, from a look not older than a second: reads name no season, so no script would tell them."""
+        if self._windows and time.monotonic() - self._looked_at > LONGEST_TRUST_SECONDS:
+            return self.refresh()
+        return self._last_look
 
-    @property
-    def word(self) -> str:
-        """The running seasons as submissions name them, so that a script notices when others run."""
-        self._look_again()
-        return self._word
-
-    def _look_again(self) -> None:
-        """Ask Redis where the last answer is old: reads name no season, so no script would tell them."""
-        if self._windows and time.monotonic() - self._asked_at > LONGEST_TRUST_SECONDS:
-            self.refresh()
-
-    def refresh(self) -> None:
+    def refresh(self) -> Running:
+        """Ask Redis what runs."""
         found = {}
+        words = []
         for name, window in self._windows.items():
             text = self._store.season(name, NONE, NONE, 0)
+            words.append(f"{name}={text}")
             if text != NONE:
                 season, _, start = text.rpartition("@")
                 found[name] = window.running(season, int(start))
-        self._running = found
-        self._asked_at = time.monotonic()
-        texts = (f"{name}={found[name].id}@{found[name].start}" if name in found else f"{name}={NONE}" for name in self._windows)
-        self._word = ",".join(texts) or NONE
+        self._last_look = Running(found, ",".join(words) or NONE)
+        self._looked_at = time.monotonic()
+        return self._last_look
 
     def start(self, window_name: str, season: str, now: int) -> Period:
         """Start a season; the one before must have been ended."""
         window = self._season_window(window_name)
-        check_name(season, "season")
+        if check_name(season, "season") == "previous":
+            raise SeasonError("a season can't be called 'previous', which reads the one before: choose another name")
         self._store.season(window_name, NONE, f"{season}@{now}", now)
         self.refresh()
         return window.running(season, now)
@@ -66,8 +66,7 @@ class Seasons:
     def end(self, window_name: str, now: int) -> Period:
         """End the running season: from now on it takes no submission."""
         window = self._season_window(window_name)
-        self.refresh()
-        running = self.running.get(window_name)
+        running = self.refresh().periods.get(window_name)
         if running is None:
             raise SeasonError(f"no season of window {window_name!r} is running: start one first")
         self._store.season(window_name, f"{running.id}@{running.start}", NONE, now)
@@ -76,7 +75,7 @@ class Seasons:
 
     def find(self, window: Season, name: str | None) -> Period | None:
         """Find a season: the running one, ``previous``, or one by its name."""
-        running = self.running.get(window.name)
+        running = self.running.periods.get(window.name)
         if name is None or (running is not None and running.id == name):
             return running
         ended = self._ended(window)
@@ -89,7 +88,7 @@ class Seasons:
 
     def live(self, window: Season, now: int) -> list[Period]:
         """List the seasons that Redis may hold, the running one first."""
-        running = self.running.get(window.name)
+        running = self.running.periods.get(window.name)
         kept = [period for period in self._ended(window) if now < period.end + window.retention_us]
         return [running, *kept] if running else kept
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
-from ..errors import LeaderboardError, SeasonError
+from ..errors import ClosedPeriodError, LeaderboardError, SeasonError
 from ..rules.board import Board
 from ..rules.results import Receipt
 from ..rules.submission import Submission
 from ..store.board_store import BoardStore, SubmitStream
 from ..store.receipts import read_receipt
 from .planning import Planner, Waiting
-from .seasons import Seasons
+from .seasons import Running, Seasons
 
 Outcome = Receipt | LeaderboardError
 
@@ -23,35 +24,54 @@ class Submitter:
         self._board = board
         self._store = store
         self._seasons = seasons
-        self._planner = Planner(board, store, seasons)
+        self._planner = Planner(board, store)
 
     def submit(self, submissions: Sequence[Submission], now: int, *, ranks: bool) -> list[Outcome]:
         """Give a receipt or an error for each submission, in their order."""
-        outcomes = dict(self._outcomes(iter(enumerate(submissions)), now, ranks))
+        outcomes: dict[int, Outcome] = {}
+        left: Iterator[tuple[int, Submission]] = iter(enumerate(submissions))
+        running = self._seasons.running
+        while refused := self._stream(left, outcomes, now, ranks, running):
+            # A season began or ended since we looked: go on from the first that was refused for it.
+            running = self._seasons.refresh()
+            left = chain(((item.place, item.submission) for item in refused), left)
         return [outcomes[place] for place in range(len(submissions))]
 
-    def _outcomes(self, submissions: Iterator[tuple[int, Submission]], now: int, ranks: bool) -> Iterator[tuple[int, Outcome]]:
+    def _stream(
+        self,
+        submissions: Iterator[tuple[int, Submission]],
+        outcomes: dict[int, Outcome],
+        now: int,
+        ranks: bool,
+        running: Running,
+    ) -> list[Waiting]:
+        """Send submissions, one batch ahead of the replies, until the end or until a batch is refused for its seasons.
+
+        Give what was sent and refused so; nothing is sent behind it.
+        """
         kind = self._board.ranking if ranks else "-"
         sent: list[Waiting] = []
+        refused: list[Waiting] = []
         with self._store.submitting() as stream:
-            for batch, waiting, refused in self._planner.batches(submissions, kind, now):
-                yield from refused
+            for batch, waiting, wrong in self._planner.batches(submissions, kind, now, running):
+                outcomes.update(wrong)
                 if waiting:
                     stream.send(batch)
-                yield from self._settle(stream, sent, now, ranks)
+                refused = self._settle(stream, sent, outcomes, ranks)
                 sent = waiting
-            yield from self._settle(stream, sent, now, ranks)
+                if refused:
+                    break
+            return refused + self._settle(stream, sent, outcomes, ranks)
 
-    def _settle(self, stream: SubmitStream, sent: list[Waiting], now: int, ranks: bool) -> Iterator[tuple[int, Outcome]]:
-        """Give the outcomes of a batch that was sent."""
+    def _settle(self, stream: SubmitStream, sent: list[Waiting], outcomes: dict[int, Outcome], ranks: bool) -> list[Waiting]:
+        """Take in the reply to a batch; give its items back where it was refused for its seasons."""
         if not sent:
-            return
+            return []
         try:
             lines = stream.receive()
         except SeasonError:
-            # A season began or ended since we looked. What was sent behind is refused for the same reason.
-            self._seasons.refresh()
-            yield from self._outcomes(((item.place, item.submission) for item in sent), now, ranks)
-            return
+            return sent
         for item, line in zip(sent, lines, strict=True):
-            yield item.place, read_receipt(self._board, line, item.submission.user_id, item.targets, item.closed, ranks)
+            outcome = read_receipt(self._board, line, item.submission.user_id, item.targets, item.closed, ranks)
+            outcomes[item.place] = item.too_late if item.too_late and isinstance(outcome, ClosedPeriodError) else outcome
+        return []

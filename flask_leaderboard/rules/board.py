@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -62,6 +62,9 @@ class Board:
 
     def __post_init__(self) -> None:
         check_name(self.name, "board")
+        for rule in ("updates", "windows", "segments"):
+            if isinstance(getattr(self, rule), str) or not isinstance(getattr(self, rule), Iterable):
+                raise self._wrong(rule, "a list")
         for rule, choices in _CHOICES.items():
             self._check_choice(rule, getattr(self, rule), choices)
         for update in self.updates:
@@ -160,6 +163,8 @@ class Board:
         """Give a submission's segments as ``name=value`` texts, in the board's order."""
         if not values:
             return ()
+        if not isinstance(values, Mapping):
+            raise IdentityError(f"segments {values!r} must be a mapping, such as {{'country': 'NL'}}")
         labels = {name: self.segment(name).label(value) for name, value in values.items()}
         return tuple(labels[name] for name in self._segments_by_name if name in labels)
 
@@ -204,7 +209,7 @@ class Board:
         """Give a number as this board counts it, or refuse it."""
         return exact_number(value, self.score_type, what)
 
-    def read_number(self, text: bytes) -> Number:
+    def read_number(self, text: bytes | str) -> Number:
         """Read a score as the scripts write it."""
         return int(text) if self.score_type == "integer" else float(text)
 

@@ -9,11 +9,12 @@ from datetime import date, timedelta, tzinfo
 from typing import ClassVar
 
 from ..errors import ConfigurationError
-from .instants import DAY
+from .instants import DAY, duration
 from .windows import Period, Window
 from .zones import day_start, load_zone, local_date, zone_name
 
-HOUR = DAY // 24
+LONGEST_SHIFT = DAY // 12
+"""By how much a change of the clock lengthens a period at most: two hours, at Troll in Antarctica."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,10 @@ class CalendarWindow(Window):
     @property
     def calendar(self) -> str:
         return zone_name(self.zone)
+
+    @property
+    def retention_us(self) -> int:
+        return self.longest - LONGEST_SHIFT if self.retention is None else duration(self.retention)
 
     @abstractmethod
     def _first_day(self, day: date) -> date:
@@ -54,7 +59,7 @@ class CalendarWindow(Window):
     def period(self, period_id: str) -> Period:
         try:
             first = self._parse(period_id)
-            if self._id(first) == period_id:
+            if self._id(first) == period_id and first.year >= 1970:
                 return self._beginning(first)
         except (ValueError, OverflowError):
             pass
@@ -73,7 +78,7 @@ class Daily(CalendarWindow):
 
     @property
     def longest(self) -> int:
-        return DAY + HOUR
+        return DAY + LONGEST_SHIFT
 
     def _first_day(self, day: date) -> date:
         return day
@@ -109,7 +114,7 @@ class Weekly(CalendarWindow):
 
     @property
     def longest(self) -> int:
-        return 7 * DAY + HOUR
+        return 7 * DAY + LONGEST_SHIFT
 
     @property
     def calendar(self) -> str:
@@ -141,7 +146,7 @@ class Monthly(CalendarWindow):
 
     @property
     def longest(self) -> int:
-        return 31 * DAY + HOUR
+        return 31 * DAY + LONGEST_SHIFT
 
     def _first_day(self, day: date) -> date:
         return day.replace(day=1)

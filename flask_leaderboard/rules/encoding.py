@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ..errors import ConfigurationError
 from .scores import LARGEST_INTEGER
 
 
@@ -57,5 +58,7 @@ def choose_encoding(
 
 
 def _exact(slots: int, headroom: float, reason: str) -> Encoding:
-    width = next(width for width in (4, 6, 7) if slots <= 256**width)
+    width = next((width for width in (4, 6, 7) if slots <= 256**width and slots <= LARGEST_INTEGER), None)
+    if width is None:
+        raise ConfigurationError(f"{slots} moments of a period can't be told apart: declare a coarser tie_resolution")
     return Encoding("exact", slots, 0, width, headroom, reason)

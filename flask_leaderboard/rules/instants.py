@@ -8,6 +8,7 @@ from ..errors import TimeError
 
 MICROSECONDS = 1_000_000
 DAY = 86_400 * MICROSECONDS
+LATEST = 7_258_118_400 * MICROSECONDS
 FUTURE_SKEW = 5 * MICROSECONDS
 """How far ahead a submission's time may lie: clocks differ."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -16,9 +17,14 @@ _ONE = timedelta(microseconds=1)
 
 def to_instant(moment: datetime) -> int:
     """Give an aware datetime as microseconds."""
+    if not isinstance(moment, datetime):
+        raise TimeError(f"time {moment!r} must be a datetime, not {type(moment).__name__}")
     if moment.tzinfo is None:
         raise TimeError(f"time {moment.isoformat()!r} has no time zone: use an aware datetime, such as datetime.now(UTC)")
-    return (moment - EPOCH) // _ONE
+    instant = (moment - EPOCH) // _ONE
+    if not 0 <= instant < LATEST:
+        raise TimeError(f"time {moment.isoformat()!r} must lie between 1970 and 2200")
+    return instant
 
 
 def to_datetime(instant: int) -> datetime:

@@ -37,6 +37,8 @@ class Change(NamedTuple):
 class Receipt(Mapping[str, Change]):
     """The answer to a submission: the change in each window by its name, in segments by ``window:name=value``.
 
+    A removal may touch several periods of a window: `changes` has them all, the name gives the newest.
+
     `closed` names the windows that no longer took it, `number` is the place of the event in the board's order.
     """
 
@@ -54,10 +56,10 @@ class Receipt(Mapping[str, Change]):
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return (change.label for change in self.changes)
+        return iter(dict.fromkeys(change.label for change in self.changes))
 
     def __len__(self) -> int:
-        return len(self.changes)
+        return len({change.label for change in self.changes})
 
     @property
     def changed(self) -> bool:

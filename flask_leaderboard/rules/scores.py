@@ -27,7 +27,10 @@ def exact_number(value: Points, score_type: ScoreType, what: str = "points") -> 
         return int(value) if score_type == "integer" else float(value)
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise PointsError(f"{what} {value!r} must be a number (int, float or Decimal), not {type(value).__name__}")
-    if not isinstance(value, int) and not math.isfinite(value):
+    if isinstance(value, int):
+        if value.bit_length() > 1024:
+            raise PointsError(f"{what} must be a number that a double can hold, not one of {value.bit_length()} bits")
+    elif not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
         raise PointsError(f"{what} {value!r} must be finite")
     return _exact_integer(value, what) if score_type == "integer" else _exact_float(value, what)
 

@@ -37,7 +37,7 @@ class Segment:
 
     def label(self, value: str) -> str:
         """Give a value as it stands in keys, ``country=NL``, or refuse it."""
-        fits = isinstance(value, str) and len(value) <= 64 and self._compiled.fullmatch(value)
+        fits = isinstance(value, str) and len(value) <= 64 and self._compiled.fullmatch(value) and value.isprintable()
         if not fits or not value or _NEVER.search(value):
             raise IdentityError(
                 f"{value!r} is no value of segment {self.name!r}: it must match {self.pattern!r},"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
-from ..errors import ConfigurationError, UnknownWindowError
+from ..errors import ConfigurationError, TimeError, UnknownWindowError
 from .instants import DAY, FUTURE_SKEW, MICROSECONDS, duration, to_datetime, to_instant
 from .names import check_name
 
@@ -164,7 +164,7 @@ class Every(Window):
     def period(self, period_id: str) -> Period:
         try:
             start = to_instant(datetime.strptime(period_id, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC))
-        except ValueError:
+        except (ValueError, TimeError):
             start = 1
         found = self.period_at(start)
         if found is None or found.id != period_id:

@@ -15,7 +15,7 @@ _OFFSET = re.compile(r"([+-])(\d{2}):(\d{2})")
 
 def load_zone(zone: str | tzinfo) -> tzinfo:
     """Find a time zone by its IANA name or a fixed offset such as ``+05:30``."""
-    if isinstance(zone, ZoneInfo | timezone):
+    if isinstance(zone, timezone) or (isinstance(zone, ZoneInfo) and zone.key):
         return zone
     if not isinstance(zone, str):
         raise ConfigurationError(f"time zone {zone!r} is not an IANA name, an offset such as '+05:30', or a ZoneInfo")
@@ -35,7 +35,9 @@ def load_zone(zone: str | tzinfo) -> tzinfo:
 
 def zone_name(zone: tzinfo) -> str:
     """Give the name under which a zone is compared and shown."""
-    return zone.key if isinstance(zone, ZoneInfo) and zone.key else str(zone)
+    if isinstance(zone, ZoneInfo):
+        return zone.key
+    return f"{datetime(1970, 1, 1, tzinfo=zone):%z}"
 
 
 @lru_cache(maxsize=4096)

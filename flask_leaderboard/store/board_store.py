@@ -45,9 +45,9 @@ class SubmitStream:
 class BoardStore:
     """Calls the commands for one board, with plain values in and out."""
 
-    def __init__(self, board: Board, client: Redis, caller: Caller, prefix: str) -> None:
+    def __init__(self, board: Board, caller: Caller, prefix: str) -> None:
         self.board = board
-        self._client = client
+        self._client: Redis = caller.client
         self.keys = BoardKeys(prefix, board.name)
         self.rankings = RankingBook(board, self.keys)
         self.ids = IdMemory(self.keys, board.id_buckets, duration(board.remember_ids))
@@ -57,7 +57,7 @@ class BoardStore:
     @contextmanager
     def submitting(self) -> Iterator[SubmitStream]:
         """Fold batches of submissions, the next one prepared while Redis works on the one before."""
-        with open_stream(self._client, self._caller, "submit") as stream:
+        with open_stream(self._caller, "submit") as stream:
             yield SubmitStream(stream, self.keys.board)
 
     def remove(self, batch: Batch) -> tuple[int, list[bytes]]:

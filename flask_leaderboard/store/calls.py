@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from redis import Redis
-from redis.commands.core import Script
-from redis.exceptions import ResponseError
+from redis.exceptions import NoScriptError, ResponseError
 
 from .. import errors
 from .bundle import library_text, manifest, script_text
@@ -18,6 +17,7 @@ _ERRORS: dict[str, type[errors.LeaderboardError]] = {
     "LBBAND": errors.ProtocolError,
     "LBBUSY": errors.ProtocolError,
     "LBCALL": errors.ProtocolError,
+    "LBCLOSED": errors.ClosedPeriodError,
     "LBCONFLICT": errors.ConflictError,
     "LBDENSE": errors.DenseRankError,
     "LBJOURNAL": errors.JournalFullError,
@@ -42,44 +42,61 @@ def as_error(error: ResponseError) -> Exception:
     return error_of(str(error)) or error
 
 
-class Caller(Protocol):
-    """Runs a command of the bundle."""
+class Dialect(Protocol):
+    """A way to name commands to the server, and to load them where it does not have them."""
 
-    def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any: ...
+    def words(self, command: str) -> tuple[str, str]:
+        """Give the words that a call begins with."""
+
+    def loading(self, command: str) -> tuple[str, ...]:
+        """Give the words that load a command."""
+
+    def is_missing(self, error: ResponseError) -> bool:
+        """Tell whether the server refused a call because the command is not loaded."""
 
 
-class ScriptCaller:
-    """Runs commands by EVALSHA and loads a script where the server does not have it."""
+class Scripts:
+    """Commands by EVALSHA."""
 
-    def __init__(self, client: Redis) -> None:
-        self._client = client
-        self._scripts: dict[str, Script] = {}
+    def words(self, command: str) -> tuple[str, str]:
+        return "EVALSHA", manifest()["commands"][command]["sha1"]
+
+    def loading(self, command: str) -> tuple[str, ...]:
+        return "SCRIPT LOAD", script_text(command)
+
+    def is_missing(self, error: ResponseError) -> bool:
+        return isinstance(error, NoScriptError)
+
+
+class Functions:
+    """Commands by FCALL. Needs Redis 7 or Valkey."""
+
+    def words(self, command: str) -> tuple[str, str]:
+        return "FCALL", manifest()["commands"][command]["function"]
+
+    def loading(self, command: str) -> tuple[str, ...]:
+        return "FUNCTION LOAD", "REPLACE", library_text()
+
+    def is_missing(self, error: ResponseError) -> bool:
+        return "function not found" in str(error).lower()
+
+
+class Caller:
+    """Runs commands of the bundle, loading them where the server does not have them."""
+
+    def __init__(self, client: Redis, dialect: Dialect | None = None) -> None:
+        self.client: Any = client
+        self.dialect = dialect or Scripts()
 
     def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
-        script = self._scripts.get(command)
-        if script is None:
-            script = self._scripts[command] = self._client.register_script(script_text(command))
-        try:
-            return script(keys=keys, args=args)
-        except ResponseError as error:
-            raise as_error(error) from error
-
-
-class FunctionCaller:
-    """Runs commands by FCALL and loads the library where the server does not have it. Needs Redis 7 or Valkey."""
-
-    def __init__(self, client: Redis) -> None:
-        self._client = client
-
-    def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
-        function = manifest()["commands"][command]["function"]
+        words = (*self.dialect.words(command), len(keys), *keys, *args)
         try:
             try:
-                return self._client.fcall(function, len(keys), *keys, *args)
+                return self.client.execute_command(*words)
             except ResponseError as error:
-                if "function not found" not in str(error).lower():
+                if not self.dialect.is_missing(error):
                     raise
-                self._client.function_load(library_text(), replace=True)
-                return self._client.fcall(function, len(keys), *keys, *args)
+                self.client.execute_command(*self.dialect.loading(command))
+                return self.client.execute_command(*words)
         except ResponseError as error:
             raise as_error(error) from error

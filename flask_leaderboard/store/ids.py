@@ -34,12 +34,14 @@ class IdMemory:
         self._keys = keys
         self._buckets = buckets
         self._span_ms = span_us // 1000
-        self._length_ms = self._span_ms + CLOCK_SKEW_MS
+        self._trusted_ms = self._span_ms + CLOCK_SKEW_MS
+        self._length_ms = self._trusted_ms + CLOCK_SKEW_MS
 
     def place(self, user_id: str, submission_id: str, now: int) -> IdPlace:
         bucket = crc32(f"{user_id}\t{submission_id}".encode()) % self._buckets
         phase = bucket * self._length_ms // self._buckets
         generation, age = divmod(now // 1000 + phase, self._length_ms)
-        other = generation - 1 if age < self._span_ms else generation + 1
+        other = generation - 1 if age < self._trusted_ms else generation + 1
         ends_at = (generation + 1) * self._length_ms - phase
-        return IdPlace(self._keys.ids(bucket, generation), self._keys.ids(bucket, other), ends_at + self._span_ms + CLOCK_SKEW_MS)
+        forget_at = ends_at + self._trusted_ms + CLOCK_SKEW_MS
+        return IdPlace(self._keys.ids(bucket, generation), self._keys.ids(bucket, other), forget_at)

@@ -8,12 +8,9 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from redis import Redis
-from redis.exceptions import NoScriptError, ResponseError
+from redis.exceptions import ResponseError
 
-from .bundle import manifest
-from .calls import Arg, Caller, ScriptCaller, as_error
-
-Call = tuple[Sequence[str], Sequence[Arg]]
+from .calls import Arg, Caller, as_error
 
 
 class Stream(Protocol):
@@ -25,12 +22,12 @@ class Stream(Protocol):
 
 
 class PlainStream:
-    """Makes each call when its reply is asked for; works with every client and caller."""
+    """Makes each call when its reply is asked for: for clients of a cluster, whose connections are their own affair."""
 
     def __init__(self, caller: Caller, command: str) -> None:
         self._caller = caller
         self._command = command
-        self._waiting: deque[Call] = deque()
+        self._waiting: deque[tuple[Sequence[str], Sequence[Arg]]] = deque()
 
     def send(self, keys: Sequence[str], args: Sequence[Arg]) -> None:
         self._waiting.append((keys, args))
@@ -40,45 +37,65 @@ class PlainStream:
 
 
 class ConnectionStream:
-    """Sends calls down one connection without waiting, so they are run in order; nothing is sent twice by itself."""
+    """Sends calls down one connection without waiting, so they are run in order. What may have been run is not sent again."""
 
-    def __init__(self, client: Any, connection: Any, caller: Caller, command: str) -> None:
-        self._client = client
+    def __init__(self, connection: Any, caller: Caller, command: str) -> None:
         self._connection = connection
-        self._fallback = caller
+        self._caller = caller
         self._command = command
-        self._sha = manifest()["commands"][command]["sha1"]
-        self.waiting: deque[Call] = deque()
+        self._surely_loaded = False
+        self.in_flight: deque[tuple[Arg, ...]] = deque()
 
     def send(self, keys: Sequence[str], args: Sequence[Arg]) -> None:
-        self.waiting.append((keys, args))
-        self._connection.send_command("EVALSHA", self._sha, len(keys), *keys, *args)
+        call = (*self._caller.dialect.words(self._command), len(keys), *keys, *args)
+        self.in_flight.append(call)
+        if len(self.in_flight) == 1 or self._surely_loaded:
+            self._connection.send_command(*call)
 
     def receive(self) -> Any:
         try:
-            reply = self._client.parse_response(self._connection, "EVALSHA")
-        except NoScriptError:
-            # What was sent behind this call is refused in the same way, so the order holds.
-            return self._fallback.call(self._command, *self.waiting.popleft())
+            reply = self._answer()
         except ResponseError as error:
-            self.waiting.popleft()
+            self._go_on()
             raise as_error(error) from error
-        self.waiting.popleft()
+        self._go_on()
         return reply
+
+    def _answer(self) -> Any:
+        try:
+            return self._read()
+        except ResponseError as error:
+            if self._surely_loaded or not self._caller.dialect.is_missing(error):
+                raise
+        self._connection.send_command(*self._caller.dialect.loading(self._command))
+        self._read()
+        self._connection.send_command(*self.in_flight[0])
+        return self._read()
+
+    def _go_on(self) -> None:
+        """Let go what waited for the first reply: sent behind a call that is not loaded, it would be run before it."""
+        self.in_flight.popleft()
+        if not self._surely_loaded:
+            self._surely_loaded = True
+            for call in self.in_flight:
+                self._connection.send_command(*call)
+
+    def _read(self) -> Any:
+        return self._caller.client.parse_response(self._connection, self.in_flight[0][0])
 
 
 @contextmanager
-def open_stream(client: Redis, caller: Caller, command: str) -> Iterator[Stream]:
+def open_stream(caller: Caller, command: str) -> Iterator[Stream]:
     """Give a stream of calls; replies that nobody asked for are dropped with their connection."""
-    if type(client) is not Redis or not isinstance(caller, ScriptCaller):
+    if not isinstance(caller.client, Redis):
         yield PlainStream(caller, command)
         return
-    pool = client.connection_pool
+    pool = caller.client.connection_pool
     connection: Any = pool.get_connection()
-    stream = ConnectionStream(client, connection, caller, command)
+    stream = ConnectionStream(connection, caller, command)
     try:
         yield stream
     finally:
-        if stream.waiting:
+        if stream.in_flight:
             connection.disconnect()
         pool.release(connection)

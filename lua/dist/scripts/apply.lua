@@ -110,8 +110,10 @@ local function score(decimal, score_type)
   if score_type == 'integer' then
     return whole(decimal)
   end
-  local head, fraction, exponent = string.match(decimal, '^%-?(%d+)(%.?%d*)([eE]?[+-]?%d*)$')
-  if not head or fraction == '.' or (exponent ~= '' and not string.find(exponent, '^[eE][+-]?%d+$')) then
+  local mantissa, exponent = string.match(decimal, '^%-?([%d.]+)(.*)$')
+  local head, fraction = string.match(mantissa or '', '^(%d+)(.*)$')
+  if not head or #decimal > 330 or not (fraction == '' or string.find(fraction, '^%.%d+$'))
+    or not (exponent == '' or string.find(exponent, '^[eE][+-]?%d+$')) then
     return nil
   end
   local number = tonumber(decimal)
@@ -348,7 +350,11 @@ local function read_entry(ranking, user)
       return nil
     end
     local member = bytes .. user
-    return tonumber(call('ZSCORE', ranking.entries, member)), bytes_tick(bytes, ranking.width), member
+    local standing = call('ZSCORE', ranking.entries, member)
+    if not standing then
+      return nil
+    end
+    return tonumber(standing), bytes_tick(bytes, ranking.width), member
   end
   local value = call('ZSCORE', ranking.entries, user)
   if not value then
@@ -412,6 +418,17 @@ local function plan_change(ranking, rules, user, points, at, update)
       .. text(rules.lowest) .. ' to ' .. text(rules.highest)
   end
   ranking.old, ranking.old_member, ranking.new = old, old_member, new
+  return nil
+end
+
+-- Work out what a submission does to all its rankings; give a refusal where one of them refuses it.
+local function plan_submission(targets, rules, user, points, at, update)
+  for i = 1, #targets do
+    local refusal = plan_change(targets[i], rules, user, points, at, update)
+    if refusal then
+      return refusal
+    end
+  end
   return nil
 end
 
@@ -531,15 +548,8 @@ local function describe_changes(targets, kind)
   return words
 end
 
--- Fold one submission into all its rankings or, where one of them refuses it, into none.
--- Give the receipt's changes as text, or nil and the refusal. `kind` is the ranking kind of the ranks wanted, or '-'.
-local function apply_submission(targets, rules, kind, user, points, at, update)
-  for i = 1, #targets do
-    local refusal = plan_change(targets[i], rules, user, points, at, update)
-    if refusal then
-      return nil, refusal
-    end
-  end
+-- Write the changes that a submission's rankings carry; give them as text. `kind` is the ranking kind of the ranks wanted, or '-'.
+local function write_submission(targets, kind, user)
   for i = 1, #targets do
     local ranking = targets[i]
     if kind ~= '-' then
@@ -626,11 +636,13 @@ local function take(entry, number)
     return 'removed ' .. number .. remove_user(entry.touched, kind, entry.user)
   end
   local points, at, refusal = parse_points(rules, entry.digits, entry.time, entry.update)
-  local changes
   if points then
-    changes, refusal = apply_submission(entry.touched, rules, kind, entry.user, points, at, entry.update)
+    refusal = plan_submission(entry.touched, rules, entry.user, points, at, entry.update)
   end
-  return changes and 'accepted ' .. number .. changes or 'refused ' .. refusal
+  if refusal then
+    return 'refused ' .. refusal
+  end
+  return 'accepted ' .. number .. write_submission(entry.touched, kind, entry.user)
 end
 
 local seq, reply = opened.seq, {0, 'applied'}

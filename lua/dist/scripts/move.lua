@@ -129,7 +129,11 @@ local function read_entry(ranking, user)
       return nil
     end
     local member = bytes .. user
-    return tonumber(call('ZSCORE', ranking.entries, member)), bytes_tick(bytes, ranking.width), member
+    local standing = call('ZSCORE', ranking.entries, member)
+    if not standing then
+      return nil
+    end
+    return tonumber(standing), bytes_tick(bytes, ranking.width), member
   end
   local value = call('ZSCORE', ranking.entries, user)
   if not value then
@@ -277,8 +281,10 @@ local function score(decimal, score_type)
   if score_type == 'integer' then
     return whole(decimal)
   end
-  local head, fraction, exponent = string.match(decimal, '^%-?(%d+)(%.?%d*)([eE]?[+-]?%d*)$')
-  if not head or fraction == '.' or (exponent ~= '' and not string.find(exponent, '^[eE][+-]?%d+$')) then
+  local mantissa, exponent = string.match(decimal, '^%-?([%d.]+)(.*)$')
+  local head, fraction = string.match(mantissa or '', '^(%d+)(.*)$')
+  if not head or #decimal > 330 or not (fraction == '' or string.find(fraction, '^%.%d+$'))
+    or not (exponent == '' or string.find(exponent, '^[eE][+-]?%d+$')) then
     return nil
   end
   local number = tonumber(decimal)

@@ -130,7 +130,11 @@ local function read_entry(ranking, user)
       return nil
     end
     local member = bytes .. user
-    return tonumber(call('ZSCORE', ranking.entries, member)), bytes_tick(bytes, ranking.width), member
+    local standing = call('ZSCORE', ranking.entries, member)
+    if not standing then
+      return nil
+    end
+    return tonumber(standing), bytes_tick(bytes, ranking.width), member
   end
   local value = call('ZSCORE', ranking.entries, user)
   if not value then

@@ -110,8 +110,10 @@ local function score(decimal, score_type)
   if score_type == 'integer' then
     return whole(decimal)
   end
-  local head, fraction, exponent = string.match(decimal, '^%-?(%d+)(%.?%d*)([eE]?[+-]?%d*)$')
-  if not head or fraction == '.' or (exponent ~= '' and not string.find(exponent, '^[eE][+-]?%d+$')) then
+  local mantissa, exponent = string.match(decimal, '^%-?([%d.]+)(.*)$')
+  local head, fraction = string.match(mantissa or '', '^(%d+)(.*)$')
+  if not head or #decimal > 330 or not (fraction == '' or string.find(fraction, '^%.%d+$'))
+    or not (exponent == '' or string.find(exponent, '^[eE][+-]?%d+$')) then
     return nil
   end
   local number = tonumber(decimal)
@@ -348,7 +350,11 @@ local function read_entry(ranking, user)
       return nil
     end
     local member = bytes .. user
-    return tonumber(call('ZSCORE', ranking.entries, member)), bytes_tick(bytes, ranking.width), member
+    local standing = call('ZSCORE', ranking.entries, member)
+    if not standing then
+      return nil
+    end
+    return tonumber(standing), bytes_tick(bytes, ranking.width), member
   end
   local value = call('ZSCORE', ranking.entries, user)
   if not value then
@@ -412,6 +418,17 @@ local function plan_change(ranking, rules, user, points, at, update)
       .. text(rules.lowest) .. ' to ' .. text(rules.highest)
   end
   ranking.old, ranking.old_member, ranking.new = old, old_member, new
+  return nil
+end
+
+-- Work out what a submission does to all its rankings; give a refusal where one of them refuses it.
+local function plan_submission(targets, rules, user, points, at, update)
+  for i = 1, #targets do
+    local refusal = plan_change(targets[i], rules, user, points, at, update)
+    if refusal then
+      return refusal
+    end
+  end
   return nil
 end
 
@@ -531,15 +548,8 @@ local function describe_changes(targets, kind)
   return words
 end
 
--- Fold one submission into all its rankings or, where one of them refuses it, into none.
--- Give the receipt's changes as text, or nil and the refusal. `kind` is the ranking kind of the ranks wanted, or '-'.
-local function apply_submission(targets, rules, kind, user, points, at, update)
-  for i = 1, #targets do
-    local refusal = plan_change(targets[i], rules, user, points, at, update)
-    if refusal then
-      return nil, refusal
-    end
-  end
+-- Write the changes that a submission's rankings carry; give them as text. `kind` is the ranking kind of the ranks wanted, or '-'.
+local function write_submission(targets, kind, user)
   for i = 1, #targets do
     local ranking = targets[i]
     if kind ~= '-' then
@@ -578,6 +588,11 @@ local function recall_id(keys, bucket, field, fact, forget_at)
     call('PEXPIREAT', keys[bucket], forget_at)
   end
   return nil
+end
+
+-- What an id is remembered for, or false. `bucket` is the index of the key of the id's bucket, the other comes behind it.
+local function find_id(keys, bucket, field)
+  return call('HGET', keys[bucket + 1], field) or call('HGET', keys[bucket], field)
 end
 
 -- The journal's key where the call has one ('-' as its limit says no); nil and an error where `items` more would overfill it.
@@ -621,7 +636,7 @@ local seq, reply = opened.seq, {0}
 local function take(item)
   local user, id, bucket, forget_at, digits, time, update, target, data =
     string.match(item, '^([^\t]+)\t([^\t]*)\t(%d+)\t(%d*)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t(.*)$')
-  local touched = targets[tonumber(target or 0)]
+  local touched = target == '0' and {} or targets[tonumber(target or 0)]
   local newer = before_buckets + 2 * tonumber(bucket or 0)
   if not touched or (id ~= '' and not (newer > before_buckets and KEYS[newer + 1] and forget_at ~= '')) then
     return 'refused LBCALL the item is malformed: send it as the manifest describes'
@@ -633,24 +648,26 @@ local function take(item)
   if not points then
     return 'refused ' .. refusal
   end
-  local field, fact
+  refusal = target == '0' and 'LBCLOSED the submission is too late for every window'
+    or plan_submission(touched, rules, user, points, at, update)
+  local known, fact
   if id ~= '' then
-    field, fact = user .. '\t' .. id, text(points) .. ' ' .. update
-    local known = recall_id(KEYS, newer, field, fact, forget_at)
-    if known == fact then
-      return 'duplicate -' .. standing_receipt(touched, kind, user)
-    elseif known then
-      return "refused LBCONFLICT submission id '" .. id .. "' was used before for '" .. known .. "', not '" .. fact .. "'"
+    local field = user .. '\t' .. id
+    fact = text(points) .. ' ' .. update
+    if refusal then
+      known = find_id(KEYS, newer, field)
+    else
+      known = recall_id(KEYS, newer, field, fact, forget_at)
     end
   end
-  local changes
-  changes, refusal = apply_submission(touched, rules, kind, user, points, at, update)
-  if not changes then
-    if field then
-      call('HDEL', KEYS[newer], field)
-    end
+  if known and known == fact then
+    return 'duplicate -' .. standing_receipt(touched, kind, user)
+  elseif known then
+    return "refused LBCONFLICT submission id '" .. id .. "' was used before for '" .. known .. "', not '" .. fact .. "'"
+  elseif refusal then
     return 'refused ' .. refusal
   end
+  local changes = write_submission(touched, kind, user)
   seq = seq + 1
   if journal then
     call('XADD', journal, '*', 'number', text(seq), 'kind', 'submit', 'user', user, 'id', id, 'points', text(points),

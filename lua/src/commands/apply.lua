@@ -28,7 +28,8 @@
 -- @complexity O(I * R * log N) for I entries touching R rankings of N members
 -- @include open_writing
 -- @include parse_points
--- @include apply_submission
+-- @include plan_submission
+-- @include write_submission
 -- @include remove_user
 -- @include close_writing
 -- @include text
@@ -72,11 +73,13 @@ local function take(entry, number)
     return 'removed ' .. number .. remove_user(entry.touched, kind, entry.user)
   end
   local points, at, refusal = parse_points(rules, entry.digits, entry.time, entry.update)
-  local changes
   if points then
-    changes, refusal = apply_submission(entry.touched, rules, kind, entry.user, points, at, entry.update)
+    refusal = plan_submission(entry.touched, rules, entry.user, points, at, entry.update)
   end
-  return changes and 'accepted ' .. number .. changes or 'refused ' .. refusal
+  if refusal then
+    return 'refused ' .. refusal
+  end
+  return 'accepted ' .. number .. write_submission(entry.touched, kind, entry.user)
 end
 
 local seq, reply = opened.seq, {0, 'applied'}

@@ -15,7 +15,7 @@
 -- @arg ranking...  one line for each ranking
 -- @arg target...  the rankings a submission touches, by number: "1 2 4"
 -- @arg journal_limit  entries the journal may hold, or - for no journal
--- @arg item...  tab-separated: user, id (may be empty), bucket pair (from 1; 0 without id), ms at which that bucket is forgotten, points, time in us, update (may be empty), target list (from 1), data for the journal
+-- @arg item...  tab-separated: user, id (may be empty), bucket pair (from 1; 0 without id), ms at which that bucket is forgotten, points, time in us, update (may be empty), target list (from 1; 0 where every window is closed, to learn whether the id counted before), data for the journal
 -- @reply [seq, receipt...]  one receipt an item: "accepted NUMBER CHANGES", "duplicate - CHANGES" or "refused CODE what is wrong"; CHANGES see "receipt" in the manifest
 -- @error LBCALL  the call is malformed
 -- @error LBLAYOUT  a window's data was written under other rules
@@ -28,13 +28,16 @@
 -- @refusal LBTIME  the time lies outside a period
 -- @refusal LBRANGE  the score would leave the board's range
 -- @refusal LBSEGMENT  the board has its full number of segment values
+-- @refusal LBCLOSED  no window takes the submission any more, and its id did not count before
 -- @refusal LBCONFLICT  the id was used with other points or another update
 -- @complexity O(I * R * log N) for I items touching R rankings of N members
 -- @include open_writing
 -- @include parse_points
--- @include apply_submission
+-- @include plan_submission
+-- @include write_submission
 -- @include standing_receipt
 -- @include recall_id
+-- @include find_id
 -- @include open_journal
 -- @include close_writing
 -- @include text
@@ -58,7 +61,7 @@ local seq, reply = opened.seq, {0}
 local function take(item)
   local user, id, bucket, forget_at, digits, time, update, target, data =
     string.match(item, '^([^\t]+)\t([^\t]*)\t(%d+)\t(%d*)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t(.*)$')
-  local touched = targets[tonumber(target or 0)]
+  local touched = target == '0' and {} or targets[tonumber(target or 0)]
   local newer = before_buckets + 2 * tonumber(bucket or 0)
   if not touched or (id ~= '' and not (newer > before_buckets and KEYS[newer + 1] and forget_at ~= '')) then
     return 'refused LBCALL the item is malformed: send it as the manifest describes'
@@ -70,24 +73,26 @@ local function take(item)
   if not points then
     return 'refused ' .. refusal
   end
-  local field, fact
+  refusal = target == '0' and 'LBCLOSED the submission is too late for every window'
+    or plan_submission(touched, rules, user, points, at, update)
+  local known, fact
   if id ~= '' then
-    field, fact = user .. '\t' .. id, text(points) .. ' ' .. update
-    local known = recall_id(KEYS, newer, field, fact, forget_at)
-    if known == fact then
-      return 'duplicate -' .. standing_receipt(touched, kind, user)
-    elseif known then
-      return "refused LBCONFLICT submission id '" .. id .. "' was used before for '" .. known .. "', not '" .. fact .. "'"
+    local field = user .. '\t' .. id
+    fact = text(points) .. ' ' .. update
+    if refusal then
+      known = find_id(KEYS, newer, field)
+    else
+      known = recall_id(KEYS, newer, field, fact, forget_at)
     end
   end
-  local changes
-  changes, refusal = apply_submission(touched, rules, kind, user, points, at, update)
-  if not changes then
-    if field then
-      call('HDEL', KEYS[newer], field)
-    end
+  if known and known == fact then
+    return 'duplicate -' .. standing_receipt(touched, kind, user)
+  elseif known then
+    return "refused LBCONFLICT submission id '" .. id .. "' was used before for '" .. known .. "', not '" .. fact .. "'"
+  elseif refusal then
     return 'refused ' .. refusal
   end
+  local changes = write_submission(touched, kind, user)
   seq = seq + 1
   if journal then
     call('XADD', journal, '*', 'number', text(seq), 'kind', 'submit', 'user', user, 'id', id, 'points', text(points),

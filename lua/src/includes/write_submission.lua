@@ -1,16 +1,8 @@
--- @include plan_change
 -- @include write_change
 -- @include rank_of
 -- @include describe_changes
--- Fold one submission into all its rankings or, where one of them refuses it, into none.
--- Give the receipt's changes as text, or nil and the refusal. `kind` is the ranking kind of the ranks wanted, or '-'.
-local function apply_submission(targets, rules, kind, user, points, at, update)
-  for i = 1, #targets do
-    local refusal = plan_change(targets[i], rules, user, points, at, update)
-    if refusal then
-      return nil, refusal
-    end
-  end
+-- Write the changes that a submission's rankings carry; give them as text. `kind` is the ranking kind of the ranks wanted, or '-'.
+local function write_submission(targets, kind, user)
   for i = 1, #targets do
     local ranking = targets[i]
     if kind ~= '-' then

@@ -1,13 +1,16 @@
 """What can go wrong, as one tree.
 
 LeaderboardError
-├── ConfigurationError        a board or window is declared in a way that can't work
+├── ConfigurationError        a board, window or setting is declared in a way that can't work
 ├── InputError                what the caller sent is wrong; nothing was changed
 │   ├── PointsError           points, a score or a bound is not an exact number, or beyond a limit
 │   ├── IdentityError         a user id, submission id or segment is malformed
 │   ├── TimeError             a time is in the future, has no zone, or lies outside what the board can hold
 │   └── CursorError           a cursor does not belong to what was asked for
+├── UnknownBoardError         there is no such board
 ├── UnknownWindowError        the board has no such window, period or segment
+├── UnknownUserError          nothing is known of the user
+├── NotRankedError            the user has no entry in the ranking
 ├── ClosedPeriodError         every window that could take the submission is closed
 ├── ScoreRangeError           the score would leave the board's range
 ├── UpdateError               the board does not allow this update
@@ -17,6 +20,13 @@ LeaderboardError
 ├── SeasonError               another season is running
 ├── LayoutError               the data in Redis was written under other rules
 ├── JournalFullError          the journal has no room until a worker drains it
+├── TemporaryError            it passes: try again after `retry_after` seconds
+│   ├── RateLimitError        the user has submitted as often as the board allows in a minute
+│   └── StoreUnavailableError Redis can't be reached or does not answer in time
+├── AccessError               the caller may not do this
+│   ├── UnauthorizedError     no valid token or signature came with the request
+│   ├── ForbiddenError        the token's role is not enough, or nobody has the role
+│   └── ReplayError           the signed request was seen before
 └── ProtocolError             Redis was called in a way the scripts do not understand: a bug
 """
 
@@ -53,8 +63,20 @@ class CursorError(InputError):
     code = "bad_cursor"
 
 
+class UnknownBoardError(LeaderboardError):
+    code = "unknown_board"
+
+
 class UnknownWindowError(LeaderboardError):
     code = "unknown_window"
+
+
+class UnknownUserError(LeaderboardError):
+    code = "unknown_user"
+
+
+class NotRankedError(LeaderboardError):
+    code = "not_ranked"
 
 
 class ClosedPeriodError(LeaderboardError):
@@ -91,6 +113,38 @@ class LayoutError(LeaderboardError):
 
 class JournalFullError(LeaderboardError):
     code = "journal_full"
+
+
+class TemporaryError(LeaderboardError):
+    """Base of errors that pass; `retry_after` is how many seconds to wait before trying again."""
+
+    def __init__(self, message: str, retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class RateLimitError(TemporaryError):
+    code = "rate_limited"
+
+
+class StoreUnavailableError(TemporaryError):
+    code = "store_unavailable"
+
+
+class AccessError(LeaderboardError):
+    code = "access"
+
+
+class UnauthorizedError(AccessError):
+    code = "unauthorized"
+
+
+class ForbiddenError(AccessError):
+    code = "forbidden"
+
+
+class ReplayError(AccessError):
+    code = "replayed"
 
 
 class ProtocolError(LeaderboardError):

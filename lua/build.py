@@ -30,6 +30,7 @@ WRITE_COMMANDS = {
     "HINCRBY",
     "HSET",
     "HSETNX",
+    "PEXPIRE",
     "PEXPIREAT",
     "PUBLISH",
     "RENAME",

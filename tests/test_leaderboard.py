@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from redis import ConnectionPool, Redis, UnixDomainSocketConnection
-from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from flask_leaderboard import (
     AllTime,
@@ -29,8 +28,8 @@ from flask_leaderboard import (
 )
 from flask_leaderboard import errors as e
 from flask_leaderboard.rules.instants import DAY, to_datetime
-from flask_leaderboard.store.calls import Functions, Scripts
-from flask_leaderboard.store.names import Names
+from flask_leaderboard.store.calls import Caller, Functions, Scripts
+from flask_leaderboard.store.users import Profile, Users
 from tests.conftest import SetClock
 
 Make = Callable[[Board], Leaderboard]
@@ -219,7 +218,7 @@ def test_what_is_not_known_to_have_run_is_not_sent_again(backends: Any, clock: S
         before = lb.submit("ann", 1)["all"].new_score
         server.process.send_signal(SIGSTOP)
         try:
-            with pytest.raises(RedisTimeoutError):
+            with pytest.raises(e.StoreUnavailableError, match="TimeoutError"):
                 lb.submit("ann", 1)
         finally:
             server.process.send_signal(SIGCONT)
@@ -463,7 +462,8 @@ def test_a_tournament_takes_only_its_own_time(make: Make, clock: SetClock) -> No
 
 
 def test_names_come_with_entries(client: Redis, clock: SetClock) -> None:
-    lb = Leaderboard(Board("arena"), client, clock=clock, names=Names(client, "lb1"))
+    users = Users(Caller(client), "lb1")
+    lb = Leaderboard(Board("arena"), client, clock=clock, users=users)
     lb.submit("ann", 5, user_name="Ann ✨")
     lb.submit("bob", 3)
     assert [entry.user_name for entry in lb.top().entries] == ["Ann ✨", None]
@@ -472,7 +472,11 @@ def test_names_come_with_entries(client: Redis, clock: SetClock) -> None:
     assert entry.user_name == "Ann ✨"
     bad, good = lb.submit_many([Submission("cat", 1, user_name="a\nb"), Submission("dan", 1, user_name="Dan")])
     assert (getattr(bad, "code", None), isinstance(good, Receipt)) == ("bad_id", True)
-    with pytest.raises(e.ConfigurationError, match="names="):
+    users.put("ann", Profile("Ann", {"picture": "cat.png"}))
+    assert [entry.metadata for entry in lb.top(metadata=True).entries] == [{"picture": "cat.png"}, None, None]
+    users.erase("ann")
+    assert users.get(["ann"], metadata=True) == [Profile()]
+    with pytest.raises(e.ConfigurationError, match="users="):
         Leaderboard(Board("arena"), client).submit("ann", 5, user_name="Ann")
 
 
@@ -496,3 +500,17 @@ def test_times_need_a_zone(make: Make) -> None:
         make(Board("arena")).submit("ann", 5, at=datetime(2050, 1, 1))
     with pytest.raises(e.TimeError, match="lies in the future"):
         make(Board("arena")).submit("ann", 5, at=datetime(2050, 7, 2, 12, 0, 6, tzinfo=UTC))
+
+
+def test_as_many_submissions_a_minute_as_the_board_allows(make: Make, clock: SetClock) -> None:
+    lb = make(Board("arena", per_minute=2))
+    clock.now += 45_000_000
+    assert lb.submit("ann", 1, submission_id="m1").number == 1
+    assert lb.submit("ann", 1).number == 2
+    with pytest.raises(e.RateLimitError, match="2 submissions") as caught:
+        lb.submit("ann", 1, submission_id="m2")
+    assert caught.value.retry_after == 15
+    assert lb.submit("ann", 1, submission_id="m1").duplicate
+    assert lb.submit("bob", 1)["all"].new_score == 1
+    clock.now += 15_000_000
+    assert lb.submit("ann", 1, submission_id="m2")["all"].new_score == 3

@@ -54,6 +54,11 @@ class Places:
         periods = [(window, period) for window in self._board.windows for period in self._live_periods(window, now)]
         return [self._store.rankings.get(window, period, label) for window, period in periods for label in labels]
 
+    def periods(self, now: int, window_name: str) -> list[str]:
+        """List the ids of a window's periods that Redis may hold, the newest first; none that lies ahead."""
+        periods = self._live_periods(self._board.window(window_name), now)
+        return [period.id for period in periods if period.start <= now]
+
     def _live_periods(self, window: Window, now: int) -> list[Period]:
         return self._seasons.live(window, now) if isinstance(window, Season) else window.live_periods(now)
 

@@ -83,13 +83,21 @@ class Planner:
             if submission.submission_id is None:
                 raise
             targets, closed, closed_error = (), tuple(window.name for window in board.windows), error
-        identity, pair, forget_at = submission.submission_id, 0, 0
-        if identity is not None:
-            id_place = self._store.ids.place(user_id, check_id(identity, "submission_id"), now)
-            pair, forget_at = batch.bucket_pair(id_place), id_place.forget_at
+        identity = submission.submission_id
+        group, forget_at = self._buckets(batch, user_id, identity, now)
         number = batch.target_list(targets) if targets else 0
-        batch.add(f"{user_id}\t{identity or ''}\t{pair}\t{forget_at}\t{number_text(points)}\t{at}\t{update}\t{number}\t", targets)
+        fields = (user_id, identity or "", group, forget_at, number_text(points), at, update, number, "")
+        batch.add("\t".join(map(str, fields)), targets)
         return Waiting(place, submission, targets, closed, closed_error)
+
+    def _buckets(self, batch: Batch, user_id: str, identity: str | None, now: int) -> tuple[int, int]:
+        """Give the number of the group of buckets that a submission needs, and when the one of its id is forgotten."""
+        limited = self._board.per_minute is not None
+        if identity is None and not limited:
+            return 0, 0
+        place = self._store.ids.place(user_id, "" if identity is None else check_id(identity, "submission_id"), now)
+        rate = (self._store.rates.place(user_id, now),) if limited else ()
+        return batch.bucket_group((place.bucket, place.other, *rate)), place.forget_at
 
     def _targets(
         self, submission: Submission, at: int, now: int, running: Running

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from ..errors import ClosedPeriodError, LeaderboardError, SeasonError
+from ..errors import ClosedPeriodError, LeaderboardError, RateLimitError, SeasonError
 from ..rules.board import Board
 from ..rules.results import Receipt
 from ..rules.submission import Submission
 from ..store.board_store import BoardStore, SubmitStream
+from ..store.rates import seconds_left
 from ..store.receipts import read_receipt
 from .planning import Planner, Waiting
 from .seasons import Running, Seasons
@@ -57,13 +58,15 @@ class Submitter:
                 outcomes.update(wrong)
                 if waiting:
                     stream.send(batch)
-                refused = self._settle(stream, sent, outcomes, ranks)
+                refused = self._settle(stream, sent, outcomes, now, ranks)
                 sent = waiting
                 if refused:
                     break
-            return refused + self._settle(stream, sent, outcomes, ranks)
+            return refused + self._settle(stream, sent, outcomes, now, ranks)
 
-    def _settle(self, stream: SubmitStream, sent: list[Waiting], outcomes: dict[int, Outcome], ranks: bool) -> list[Waiting]:
+    def _settle(
+        self, stream: SubmitStream, sent: list[Waiting], outcomes: dict[int, Outcome], now: int, ranks: bool
+    ) -> list[Waiting]:
         """Take in the reply to a batch; give its items back where it was refused for its seasons."""
         if not sent:
             return []
@@ -73,5 +76,7 @@ class Submitter:
             return sent
         for item, line in zip(sent, lines, strict=True):
             outcome = read_receipt(self._board, line, item.submission.user_id, item.targets, item.closed, ranks)
+            if isinstance(outcome, RateLimitError):
+                outcome.retry_after = seconds_left(now)
             outcomes[item.place] = item.too_late if item.too_late and isinstance(outcome, ClosedPeriodError) else outcome
         return []

@@ -54,6 +54,7 @@ class Board:
     score_type: ScoreType = "integer"
     score_range: tuple[Points, Points] | None = None
     points_range: tuple[Points, Points] | None = None
+    per_minute: int | None = None
     packed: bool = False
     windows: Sequence[Window] = (AllTime(),)
     segments: Sequence[Segment | str] = ()
@@ -73,6 +74,8 @@ class Board:
             raise self._wrong("tie_resolution", "a timedelta of a microsecond or more")
         if not isinstance(self.remember_ids, timedelta) or self.remember_ids < timedelta(seconds=1):
             raise self._wrong("remember_ids", "a timedelta of a second or more")
+        if self.per_minute is not None and (type(self.per_minute) is not int or not 1 <= self.per_minute <= 10**6):
+            raise self._wrong("per_minute", "a whole number from 1 to 1,000,000, or None")
         if type(self.id_buckets) is not int or not 1 <= self.id_buckets <= 2**20:
             raise self._wrong("id_buckets", "a whole number from 1 to 2^20")
         self._settle_ranges()

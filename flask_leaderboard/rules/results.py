@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .scores import Number
 
@@ -67,7 +67,10 @@ class Receipt(Mapping[str, Change]):
 
 
 class Entry(NamedTuple):
-    """A row of a ranking. `at` is when the score was reached, in microseconds, as fine as ties are told apart."""
+    """A row of a ranking. `at` is when the score was reached, in microseconds, as fine as ties are told apart.
+
+    `metadata` is what the game keeps of the user, where it was asked for.
+    """
 
     rank: int
     user_id: str
@@ -75,6 +78,7 @@ class Entry(NamedTuple):
     score: Number
     percentile: float | None = None
     at: int | None = None
+    metadata: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

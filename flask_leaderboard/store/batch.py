@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..rules.board import Board
-from .ids import IdPlace
 from .rankings import Ranking
 
 LONGEST_CALL_US = 5000
@@ -26,7 +25,8 @@ class Batch:
         self._targets: dict[tuple[int, ...], int] = {}
         self._last_targets: Sequence[Ranking] = ()
         self._last_number = 0
-        self._id_keys: list[str] = []
+        self._bucket_keys: list[str] = []
+        self._groups = 0
         self._cost = 0
         self._touch_cost = 8 + 6 * board.dense + 6 * (kind != "-")
         self.items: list[str] = []
@@ -47,10 +47,11 @@ class Batch:
             self._last_number = self._targets.setdefault(numbers, len(self._targets) + 1)
         return self._last_number
 
-    def bucket_pair(self, place: IdPlace) -> int:
-        """Give the number of a new pair of id buckets."""
-        self._id_keys += (place.bucket, place.other)
-        return len(self._id_keys) // 2
+    def bucket_group(self, keys: Iterable[str]) -> int:
+        """Give the number of a new group of buckets."""
+        self._bucket_keys += keys
+        self._groups += 1
+        return self._groups
 
     def _number(self, ranking: Ranking) -> int:
         known = self._rankings.get(id(ranking))
@@ -60,12 +61,13 @@ class Batch:
 
     def keys(self, board_key: str, journal: Sequence[str] = ()) -> list[str]:
         rankings = [key for _, ranking in self._rankings.values() for key in ranking.keys]
-        return [board_key, *rankings, *journal, *self._id_keys]
+        return [board_key, *rankings, *journal, *self._bucket_keys]
 
     def args(self, *own: str) -> list[str]:
         """Give the arguments, the command's own ones before the items."""
+        limit = self._board.per_minute
         return [
-            f"{self._board.rules_line} {self._seasons}",
+            f"{self._board.rules_line} {self._seasons}{'' if limit is None else f' {limit}'}",
             self._kind,
             str(len(self._rankings)),
             str(len(self._targets)),

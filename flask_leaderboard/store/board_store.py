@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
-
-from redis import Redis
+from typing import Any
 
 from ..rules.board import Board
 from ..rules.instants import duration
@@ -19,6 +17,7 @@ from .calls import Caller
 from .ids import IdMemory
 from .keys import BoardKeys
 from .rankings import Ranking, RankingBook
+from .rates import RateCounts
 from .rows import Rows, read_entry, read_rows
 from .streams import Stream, open_stream
 
@@ -47,10 +46,10 @@ class BoardStore:
 
     def __init__(self, board: Board, caller: Caller, prefix: str) -> None:
         self.board = board
-        self._client: Redis = caller.client
         self.keys = BoardKeys(prefix, board.name)
         self.rankings = RankingBook(board, self.keys)
         self.ids = IdMemory(self.keys, board.id_buckets, duration(board.remember_ids))
+        self.rates = RateCounts(self.keys)
         self._caller = caller
         self._call = caller.call
 
@@ -153,7 +152,7 @@ class BoardStore:
     def ended_seasons(self, window: str) -> dict[str, tuple[int, int]]:
         """Give start and end of the ended seasons of a window, by name."""
         head = f"ended:{window}:"
-        fields = cast(dict[bytes, bytes], self._client.hgetall(self.keys.board))
+        fields: dict[bytes, bytes] = self._caller.use(lambda client: client.hgetall(self.keys.board))
         spans = {name.decode().removeprefix(head): span for name, span in fields.items() if name.decode().startswith(head)}
         return {name: (int(start), int(end)) for name, (start, end) in ((n, s.split(b"-")) for n, s in spans.items())}
 
@@ -163,18 +162,24 @@ class BoardStore:
 
     def _labels_of(self, segment: Segment | str) -> list[str]:
         name = segment if isinstance(segment, str) else segment.name
-        return [label.decode() for label in cast(set[bytes], self._client.smembers(self.keys.segment_values(name)))]
+        labels: set[bytes] = self._caller.use(lambda client: client.smembers(self.keys.segment_values(name)))
+        return [label.decode() for label in labels]
 
     def expire_period(self, window: Window, period: Period) -> None:
         """Set anew when a period's keys expire by themselves, after its end has changed."""
         moment = window.kept_until(period)
         if moment is None:
             return
-        pipeline = self._client.pipeline(transaction=False)
-        for label in (None, *self.segment_labels()):
-            for key in self.rankings.get(window, period, label).data_keys:
+        labels = (None, *self.segment_labels())
+        keys = [key for label in labels for key in self.rankings.get(window, period, label).data_keys]
+
+        def expire(client: Any) -> None:
+            pipeline = client.pipeline(transaction=False)
+            for key in keys:
                 pipeline.pexpireat(key, moment // 1000)
-        pipeline.execute()
+            pipeline.execute()
+
+        self._caller.use(expire)
 
     def _read(self, command: str, ranking: Ranking, *args: str | int) -> Any:
         return self._call(command, [self.keys.board, *ranking.keys], [ranking.line, *args])

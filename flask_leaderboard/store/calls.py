@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
 
 from redis import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
 from .. import errors
 from .bundle import library_text, manifest, script_text
+from .gate import Gate
 
 Arg = str | bytes | int
+T = TypeVar("T")
 
 _ERRORS: dict[str, type[errors.LeaderboardError]] = {
     "LBBAND": errors.ProtocolError,
@@ -24,6 +26,7 @@ _ERRORS: dict[str, type[errors.LeaderboardError]] = {
     "LBLAYOUT": errors.LayoutError,
     "LBNUMBER": errors.PointsError,
     "LBRANGE": errors.ScoreRangeError,
+    "LBRATE": errors.RateLimitError,
     "LBSEASON": errors.SeasonError,
     "LBSEGMENT": errors.SegmentLimitError,
     "LBTIME": errors.TimeError,
@@ -37,9 +40,9 @@ def error_of(message: str) -> errors.LeaderboardError | None:
     return _ERRORS[code](text) if code in _ERRORS else None
 
 
-def as_error(error: ResponseError) -> Exception:
-    """Give our error for one of the scripts, and any other as it is."""
-    return error_of(str(error)) or error
+def as_error(error: ResponseError) -> errors.LeaderboardError:
+    """Give our error for a refusal of the scripts or of Redis itself."""
+    return error_of(str(error)) or errors.ProtocolError(f"Redis refused the call: {error}")
 
 
 class Dialect(Protocol):
@@ -82,21 +85,34 @@ class Functions:
 
 
 class Caller:
-    """Runs commands of the bundle, loading them where the server does not have them."""
+    """Runs commands of the bundle, loading them where the server does not have them; all of it goes through the gate."""
 
-    def __init__(self, client: Redis, dialect: Dialect | None = None) -> None:
+    def __init__(self, client: Redis, dialect: Dialect | None = None, gate: Gate | None = None) -> None:
         self.client: Any = client
         self.dialect = dialect or Scripts()
+        self.gate = gate or Gate()
+
+    def use(self, work: Callable[[Any], T]) -> T:
+        """Let `work` use the client for plain Redis commands."""
+        try:
+            with self.gate:
+                return work(self.client)
+        except ResponseError as error:
+            raise as_error(error) from error
 
     def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
         words = (*self.dialect.words(command), len(keys), *keys, *args)
         try:
-            try:
-                return self.client.execute_command(*words)
-            except ResponseError as error:
-                if not self.dialect.is_missing(error):
-                    raise
-                self.client.execute_command(*self.dialect.loading(command))
-                return self.client.execute_command(*words)
+            with self.gate:
+                return self._call(command, words)
         except ResponseError as error:
             raise as_error(error) from error
+
+    def _call(self, command: str, words: Sequence[Arg]) -> Any:
+        try:
+            return self.client.execute_command(*words)
+        except ResponseError as error:
+            if not self.dialect.is_missing(error):
+                raise
+        self.client.execute_command(*self.dialect.loading(command))
+        return self.client.execute_command(*words)

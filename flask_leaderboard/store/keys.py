@@ -26,6 +26,9 @@ class BoardKeys:
     def ids(self, bucket: int, generation: int) -> str:
         return f"{self.board}:@ids:{bucket}:{generation}"
 
+    def rate(self, bucket: int, minute: int) -> str:
+        return f"{self.board}:@rate:{bucket}:{minute}"
+
     def entries(self, window_name: str, period_id: str, segment: str | None) -> str:
         tail = f":{segment}" if segment else ""
         return f"{self.board}:{window_name}:{period_id}{tail}"

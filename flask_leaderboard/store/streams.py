@@ -91,11 +91,12 @@ def open_stream(caller: Caller, command: str) -> Iterator[Stream]:
         yield PlainStream(caller, command)
         return
     pool = caller.client.connection_pool
-    connection: Any = pool.get_connection()
-    stream = ConnectionStream(connection, caller, command)
-    try:
-        yield stream
-    finally:
-        if stream.in_flight:
-            connection.disconnect()
-        pool.release(connection)
+    with caller.gate:
+        connection: Any = pool.get_connection()
+        stream = ConnectionStream(connection, caller, command)
+        try:
+            yield stream
+        finally:
+            if stream.in_flight:
+                connection.disconnect()
+            pool.release(connection)

@@ -421,8 +421,8 @@ end
 
 -- Read the board's rules for folding, or give nil and an error.
 local function parse_rules(line)
-  local score_type, lowest, highest, update, allowed, seasons =
-    string.match(line or '', '^(%l+) (%S+) (%S+) (%l+) (%S+) (%S+)$')
+  local score_type, lowest, highest, update, allowed, seasons, per_minute =
+    string.match(line or '', '^(%l+) (%S+) (%S+) (%l+) (%S+) (%S+) ?(%d*)$')
   local rules = score_type and {
     score_type = score_type,
     lowest = score(lowest, score_type),
@@ -430,6 +430,7 @@ local function parse_rules(line)
     update = update,
     allowed = {},
     seasons = seasons,
+    per_minute = tonumber(per_minute),
   }
   if not rules or not rules.lowest or not rules.highest then
     return nil, 'LBCALL the rules line is malformed: send it as the manifest describes'
@@ -812,6 +813,21 @@ end
 -- What an id is remembered for, or false. `bucket` is the index of the key of the id's bucket, the other comes behind it.
 local function find_id(keys, bucket, field)
   return call('HGET', keys[bucket + 1], field) or call('HGET', keys[bucket], field)
+end
+
+-- Give a refusal where as many submissions of a user have counted in this minute as the board allows.
+local function rate_refusal(rules, counts, user)
+  if rules.per_minute and tonumber(call('HGET', counts, user) or 0) >= rules.per_minute then
+    return 'LBRATE the user has had ' .. rules.per_minute .. ' submissions counted in this minute, which is what the board allows'
+  end
+  return nil
+end
+
+-- Count a submission of a user in this minute. The hash outlives the minute by one more.
+local function count_rate(rules, counts, user)
+  if rules.per_minute and call('HINCRBY', counts, user, 1) == 1 and call('HLEN', counts) == 1 then
+    call('PEXPIRE', counts, 120000)
+  end
 end
 
 -- Read the entries behind a position, given by score, time and user, whether or not an entry still stands there.
@@ -1258,7 +1274,8 @@ redis.register_function{function_name = 'leaderboard_v1_submit', callback = func
   if problem then
     return redis.error_reply(problem)
   end
-  local before_buckets = opened.next_key - (journal and 1 or 2)
+  local group_size = rules.per_minute and 3 or 2
+  local before_buckets = opened.next_key + (journal and 1 or 0) - group_size
 
   local seq, reply = opened.seq, {0}
 
@@ -1266,8 +1283,9 @@ redis.register_function{function_name = 'leaderboard_v1_submit', callback = func
     local user, id, bucket, forget_at, digits, time, update, target, data =
       string.match(item, '^([^\t]+)\t([^\t]*)\t(%d+)\t(%d*)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t(.*)$')
     local touched = target == '0' and {} or targets[tonumber(target or 0)]
-    local newer = before_buckets + 2 * tonumber(bucket or 0)
-    if not touched or (id ~= '' and not (newer > before_buckets and KEYS[newer + 1] and forget_at ~= '')) then
+    local newer = before_buckets + group_size * tonumber(bucket or 0)
+    local grouped = newer > before_buckets and KEYS[newer + group_size - 1]
+    if not touched or ((id ~= '' or rules.per_minute) and not grouped) or (id ~= '' and forget_at == '') then
       return 'refused LBCALL the item is malformed: send it as the manifest describes'
     end
     if update == '' then
@@ -1279,6 +1297,7 @@ redis.register_function{function_name = 'leaderboard_v1_submit', callback = func
     end
     refusal = target == '0' and 'LBCLOSED the submission is too late for every window'
       or plan_submission(touched, rules, user, points, at, update)
+      or rate_refusal(rules, KEYS[newer + 2], user)
     local known, fact
     if id ~= '' then
       local field = user .. '\t' .. id
@@ -1297,6 +1316,7 @@ redis.register_function{function_name = 'leaderboard_v1_submit', callback = func
       return 'refused ' .. refusal
     end
     local changes = write_submission(touched, kind, user)
+    count_rate(rules, KEYS[newer + 2], user)
     seq = seq + 1
     if journal then
       call('XADD', journal, '*', 'number', text(seq), 'kind', 'submit', 'user', user, 'id', id, 'points', text(points),

@@ -131,8 +131,8 @@ end
 
 -- Read the board's rules for folding, or give nil and an error.
 local function parse_rules(line)
-  local score_type, lowest, highest, update, allowed, seasons =
-    string.match(line or '', '^(%l+) (%S+) (%S+) (%l+) (%S+) (%S+)$')
+  local score_type, lowest, highest, update, allowed, seasons, per_minute =
+    string.match(line or '', '^(%l+) (%S+) (%S+) (%l+) (%S+) (%S+) ?(%d*)$')
   local rules = score_type and {
     score_type = score_type,
     lowest = score(lowest, score_type),
@@ -140,6 +140,7 @@ local function parse_rules(line)
     update = update,
     allowed = {},
     seasons = seasons,
+    per_minute = tonumber(per_minute),
   }
   if not rules or not rules.lowest or not rules.highest then
     return nil, 'LBCALL the rules line is malformed: send it as the manifest describes'

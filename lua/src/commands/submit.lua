@@ -7,7 +7,7 @@
 -- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
 -- @key journal?  stream: gets one entry for each accepted submission; only where a journal limit is given
--- @key buckets...  hashes in pairs: the bucket an id goes to, and the other one it may be in
+-- @key buckets...  hashes in groups: the bucket an id goes to, the other one it may be in and, only where the rules limit submissions a minute, the one that counts those of this minute
 -- @arg rules  see "rules" in the manifest
 -- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
 -- @arg rankings  number of ranking lines
@@ -15,7 +15,7 @@
 -- @arg ranking...  one line for each ranking
 -- @arg target...  the rankings a submission touches, by number: "1 2 4"
 -- @arg journal_limit  entries the journal may hold, or - for no journal
--- @arg item...  tab-separated: user, id (may be empty), bucket pair (from 1; 0 without id), ms at which that bucket is forgotten, points, time in us, update (may be empty), target list (from 1; 0 where every window is closed, to learn whether the id counted before), data for the journal
+-- @arg item...  tab-separated: user, id (may be empty), group of buckets (from 1; 0 where neither id nor rate needs one), ms at which that bucket is forgotten, points, time in us, update (may be empty), target list (from 1; 0 where every window is closed, to learn whether the id counted before), data for the journal
 -- @reply [seq, receipt...]  one receipt an item: "accepted NUMBER CHANGES", "duplicate - CHANGES" or "refused CODE what is wrong"; CHANGES see "receipt" in the manifest
 -- @error LBCALL  the call is malformed
 -- @error LBLAYOUT  a window's data was written under other rules
@@ -28,6 +28,7 @@
 -- @refusal LBTIME  the time lies outside a period
 -- @refusal LBRANGE  the score would leave the board's range
 -- @refusal LBSEGMENT  the board has its full number of segment values
+-- @refusal LBRATE  the user has had as many submissions counted in this minute as the board allows
 -- @refusal LBCLOSED  no window takes the submission any more, and its id did not count before
 -- @refusal LBCONFLICT  the id was used with other points or another update
 -- @complexity O(I * R * log N) for I items touching R rankings of N members
@@ -38,6 +39,8 @@
 -- @include standing_receipt
 -- @include recall_id
 -- @include find_id
+-- @include rate_refusal
+-- @include count_rate
 -- @include open_journal
 -- @include close_writing
 -- @include text
@@ -54,7 +57,8 @@ journal, problem = open_journal(KEYS[opened.next_key], ARGV[opened.next_arg], it
 if problem then
   return redis.error_reply(problem)
 end
-local before_buckets = opened.next_key - (journal and 1 or 2)
+local group_size = rules.per_minute and 3 or 2
+local before_buckets = opened.next_key + (journal and 1 or 0) - group_size
 
 local seq, reply = opened.seq, {0}
 
@@ -62,8 +66,9 @@ local function take(item)
   local user, id, bucket, forget_at, digits, time, update, target, data =
     string.match(item, '^([^\t]+)\t([^\t]*)\t(%d+)\t(%d*)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t(.*)$')
   local touched = target == '0' and {} or targets[tonumber(target or 0)]
-  local newer = before_buckets + 2 * tonumber(bucket or 0)
-  if not touched or (id ~= '' and not (newer > before_buckets and KEYS[newer + 1] and forget_at ~= '')) then
+  local newer = before_buckets + group_size * tonumber(bucket or 0)
+  local grouped = newer > before_buckets and KEYS[newer + group_size - 1]
+  if not touched or ((id ~= '' or rules.per_minute) and not grouped) or (id ~= '' and forget_at == '') then
     return 'refused LBCALL the item is malformed: send it as the manifest describes'
   end
   if update == '' then
@@ -75,6 +80,7 @@ local function take(item)
   end
   refusal = target == '0' and 'LBCLOSED the submission is too late for every window'
     or plan_submission(touched, rules, user, points, at, update)
+    or rate_refusal(rules, KEYS[newer + 2], user)
   local known, fact
   if id ~= '' then
     local field = user .. '\t' .. id
@@ -93,6 +99,7 @@ local function take(item)
     return 'refused ' .. refusal
   end
   local changes = write_submission(touched, kind, user)
+  count_rate(rules, KEYS[newer + 2], user)
   seq = seq + 1
   if journal then
     call('XADD', journal, '*', 'number', text(seq), 'kind', 'submit', 'user', user, 'id', id, 'points', text(points),

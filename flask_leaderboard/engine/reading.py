@@ -1,0 +1,207 @@
+"""Reads of a board: pages, ranks, friends, percentiles."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Unpack
+
+from ..errors import InputError
+from ..rules.board import Board
+from ..rules.cursors import read_cursor, write_cursor
+from ..rules.identity import check_user_id
+from ..rules.numbering import number_ties
+from ..rules.results import Entry, FriendEntry, Page, Position, RankingKind
+from ..rules.scores import Number, Points
+from ..store.board_store import BoardStore
+from ..store.rankings import Ranking
+from ..store.rows import Rows
+from ..store.users import Users
+from .places import Places, Where
+
+Clock = Callable[[], int]
+LARGEST_PAGE = 1000
+MOST_FRIENDS = 500
+
+
+def system_clock() -> int:
+    """Give the time in microseconds since 1970."""
+    return time.time_ns() // 1000
+
+
+class How(Where, total=False):
+    """What is read, and how: `ranking` numbers ties, `metadata` brings the users' metadata along."""
+
+    ranking: RankingKind | None
+    metadata: bool
+
+
+class Reader:
+    """Reads rankings of a board; `users` gives entries their display names."""
+
+    def __init__(self, board: Board, store: BoardStore, places: Places, users: Users | None, clock: Clock) -> None:
+        self.board = board
+        self.store = store
+        self._places = places
+        self._users = users
+        self._clock = clock
+
+    def top(self, limit: int = 10, *, offset: int = 0, cursor: str | None = None, **how: Unpack[How]) -> Page:
+        """Give entries from the top, or behind a cursor."""
+        return self._page(limit, offset, cursor, how, None, None)
+
+    def range(
+        self,
+        lowest: Points | None = None,
+        highest: Points | None = None,
+        *,
+        limit: int = 100,
+        offset: int = 0,
+        cursor: str | None = None,
+        **how: Unpack[How],
+    ) -> Page:
+        """Give the entries whose score lies between two scores, both included, best first."""
+        return self._page(limit, offset, cursor, how, *self._bounds(lowest, highest))
+
+    def around(self, user_id: str, *, above: int = 4, below: int = 4, **how: Unpack[How]) -> Page:
+        """Give a user's entry with those above and below; no entries where the user is not ranked."""
+        kind, found = self._open(how)
+        above, below = _counted(above, "above"), _counted(below, "below")
+        check_user_id(user_id)
+        rows = self.store.around(found, kind, user_id, above, below) if found else Rows(0, 0, [])
+        return self._as_page(rows, kind, found, how, None)
+
+    def rank(self, user_id: str, **how: Unpack[How]) -> Entry | None:
+        """Give a user's entry with percentile, or None where the user is not ranked."""
+        kind, found = self._open(how)
+        check_user_id(user_id)
+        if found is None:
+            return None
+        _, [(_, [entry])] = self.store.entries([found], kind, [user_id], percentile=True)
+        return self._named([entry], how)[0] if entry else None
+
+    def ranks(self, user_id: str, **how: Unpack[How]) -> dict[str, Entry | None]:
+        """Give a user's entry in the running period of every window, by the window's name."""
+        check_user_id(user_id)
+        rankings = self._places.running(self._clock(), how.get("segment"))
+        kind = self.board.check_ranking(how.get("ranking"))
+        if not rankings:
+            return {}
+        _, found = self.store.entries(rankings, kind, [user_id], percentile=True)
+        entries = {ranking.window: rows[0] for ranking, (_, rows) in zip(rankings, found, strict=True)}
+        named = iter(self._named([entry for entry in entries.values() if entry], how))
+        return {window: next(named) if entry else None for window, entry in entries.items()}
+
+    def among(self, user_ids: Sequence[str], **how: Unpack[How]) -> list[FriendEntry]:
+        """Rank users among themselves, best first; who is not on the board is left out."""
+        kind, found = self._open(how)
+        if isinstance(user_ids, str) or not isinstance(user_ids, Iterable):
+            raise InputError(f"among takes a list of user ids, not {user_ids!r}")
+        wanted = list(dict.fromkeys(check_user_id(user_id) for user_id in user_ids))
+        if len(wanted) > MOST_FRIENDS:
+            raise InputError(f"{len(wanted)} users are too many at once: send at most {MOST_FRIENDS}")
+        if found is None or not wanted:
+            return []
+        _, [(_, entries)] = self.store.entries([found], kind, wanted, percentile=True)
+        ranked = sorted(self._named([entry for entry in entries if entry], how), key=self._order)
+        numbers = number_ties([entry.score for entry in ranked], kind)
+        return [FriendEntry(number, entry) for number, entry in zip(numbers, ranked, strict=True)]
+
+    def percentile(self, user_id: str, **where: Unpack[Where]) -> float | None:
+        """Give 100 x (1 - better / total) to one decimal, or None where the user is not ranked."""
+        found = self._find(where)
+        return self.store.percentile(found, check_user_id(user_id)) if found else None
+
+    def score_at_percentile(self, percentile: float, **where: Unpack[Where]) -> Number | None:
+        """Give the score it takes to be at a percentile, or None where nobody is ranked."""
+        known = isinstance(percentile, int | float) and 0 <= percentile <= 100
+        tenths = round(percentile * 10) if known else 0
+        if not known or abs(tenths - percentile * 10) > 1e-6:
+            raise InputError(f"percentile {percentile!r} must be 0 to 100 with at most one decimal")
+        found = self._find(where)
+        return self.store.score_at(found, tenths) if found else None
+
+    def count(self, lowest: Points | None = None, highest: Points | None = None, **where: Unpack[Where]) -> int:
+        """Count the users of a ranking, or those between two scores."""
+        bounds, found = self._bounds(lowest, highest), self._find(where)
+        return self.store.count(found, *bounds)[1] if found else 0
+
+    def totals(self) -> dict[str, int]:
+        """Count the users in the running period of every window, in one call."""
+        rankings = self._places.running(self._clock())
+        if not rankings:
+            return {}
+        _, found = self.store.entries(rankings, self.board.ranking, [], percentile=False)
+        return {ranking.window: total for ranking, (total, _) in zip(rankings, found, strict=True)}
+
+    def periods(self, window: str) -> list[str]:
+        """List the ids of a window's periods that Redis keeps, the newest first."""
+        return self._places.periods(self._clock(), window)
+
+    def _find(self, where: Where) -> Ranking | None:
+        return self._places.find(self._clock(), where)
+
+    def _open(self, how: How) -> tuple[RankingKind, Ranking | None]:
+        return self.board.check_ranking(how.get("ranking")), self._find(how)
+
+    def _bounds(self, lowest: Points | None, highest: Points | None) -> tuple[Number | None, Number | None]:
+        number = self.board.number
+        return (
+            None if lowest is None else number(lowest, "lowest"),
+            None if highest is None else number(highest, "highest"),
+        )
+
+    def _page(self, limit: int, offset: int, cursor: str | None, how: How, lowest: Number | None, highest: Number | None) -> Page:
+        kind, found = self._open(how)
+        limit, offset = _counted(limit, "limit"), _counted(offset, "offset", 2**53 - 1)
+        one_more = limit + 1  # tells whether there is a next page
+        if found is None:
+            return self._as_page(Rows(0, 0, []), kind, None, how, None)
+        if cursor is not None:
+            position = read_cursor(cursor, self._place(found, kind), self.board)
+            rows = self.store.after(found, kind, position, one_more, lowest=lowest, highest=highest)
+        elif lowest is None and highest is None:
+            rows = self.store.page(found, kind, offset, one_more)
+        else:
+            rows = self.store.range(found, kind, lowest, highest, offset, one_more)
+        return self._as_page(rows, kind, found, how, limit)
+
+    def _as_page(self, rows: Rows, kind: RankingKind, found: Ranking | None, how: How, limit: int | None) -> Page:
+        entries, cursor = rows.entries[:limit], None
+        if found and entries and len(entries) < len(rows.entries):
+            last = entries[-1]
+            cursor = write_cursor(self._place(found, kind), Position(last.score, last.at, last.user_id))
+        return Page(
+            entries=tuple(self._named(entries, how)),
+            total=rows.total,
+            cursor=cursor,
+            window=found.window if found else how.get("window") or self.board.windows[0].name,
+            period=found.period.id if found else None,
+            segment=found.segment if found else None,
+            ranking=kind,
+            number=rows.number,
+        )
+
+    def _place(self, found: Ranking, kind: RankingKind) -> str:
+        return " ".join((self.board.name, found.window, found.period.id, found.segment or "-", kind))
+
+    def _order(self, entry: Entry) -> tuple[Number, int, bytes]:
+        at = entry.at or 0
+        return (
+            -entry.score if self.board.order == "desc" else entry.score,
+            -at if self.board.tie_break == "last" else at,
+            entry.user_id.encode(),
+        )
+
+    def _named(self, entries: list[Entry], how: How) -> list[Entry]:
+        if self._users is None or not entries:
+            return entries
+        profiles = self._users.get([entry.user_id for entry in entries], metadata=how.get("metadata", False))
+        pairs = zip(entries, profiles, strict=True)
+        return [entry._replace(user_name=profile.user_name, metadata=profile.metadata) for entry, profile in pairs]
+
+
+def _counted(value: int, what: str, most: int = LARGEST_PAGE) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise InputError(f"{what} {value!r} must be a whole number from 0 to {most}")
+    return value

@@ -1,0 +1,62 @@
+"""The way to Redis: open while it answers. While it does not, a caller now and then tries, and the others hear so at once."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+from redis import exceptions
+
+from ..errors import StoreUnavailableError
+
+UNREACHABLE = (
+    exceptions.ConnectionError,
+    exceptions.TimeoutError,
+    exceptions.ClusterDownError,
+    exceptions.RedisClusterException,
+)
+REFUSES_WRITES = (exceptions.ReadOnlyError, exceptions.OutOfMemoryError)
+_PASSING = re.compile(r"\b(MISCONF|NOREPLICAS|LOADING|BUSY|TRYAGAIN|UNKILLABLE)\b")
+
+
+class Gate:
+    """Turns failures of Redis into our errors, and after `failures` of them in a row closes for `rest_seconds`.
+
+    Use it as a context around what talks to Redis. When the rest is over, one caller is let through to try, and the rest begins
+    anew: so a dead Redis holds one thread at a time, not all of them.
+    """
+
+    def __init__(self, *, failures: int = 3, rest_seconds: float = 1.0, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._most_failures = failures
+        self._rest = rest_seconds
+        self._monotonic = monotonic
+        self._failed = 0
+        self._closed_until = 0.0
+
+    def __enter__(self) -> None:
+        if self._failed < self._most_failures:
+            return
+        now = self._monotonic()
+        if now < self._closed_until:
+            raise StoreUnavailableError("Redis did not answer a moment ago: try again shortly", self._closed_until - now)
+        self._closed_until = now + self._rest
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None or not isinstance(error, exceptions.RedisError):
+            self._failed = 0 if error is None else self._failed
+            return
+        if isinstance(error, UNREACHABLE):
+            self._failed += 1
+            self._closed_until = self._monotonic() + self._rest
+            raise StoreUnavailableError(
+                f"Redis can't be reached ({_told(error)}): see that it runs and that LEADERBOARD_REDIS_URL is right", self._rest
+            ) from error
+        self._failed = 0
+        if isinstance(error, REFUSES_WRITES) or _PASSING.match(str(error)):
+            raise StoreUnavailableError(f"Redis takes no writes now: {_told(error)}", self._rest) from error
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")

@@ -16,8 +16,15 @@ MAY_IMPORT = {
     "rules": {"errors", "rules"},
     "store": {"errors", "rules", "store"},
     "engine": {"errors", "rules", "store", "engine"},
+    "config": {"errors", "rules"},
+    "backends": {"errors", "backends"},
+    "signals": set(),
+    "web": {"errors", "version", "config", "rules", "store", "engine", "web"},
+    "globals": {"engine", "web"},
+    "extension": {"errors", "config", "rules", "backends", "engine", "signals", "web"},
 }
-NO_SERVER = {"rules", "errors", "version"}
+NO_SERVER = {"rules", "errors", "version", "config", "signals", "web", "globals", "extension"}
+NO_FLASK = {"rules", "errors", "version", "config", "store", "engine", "backends"}
 
 
 def imports_of(path: Path) -> set[str]:
@@ -45,6 +52,8 @@ def test_imports_run_one_way(path: Path) -> None:
     assert inside <= MAY_IMPORT[part]
     if part in NO_SERVER:
         assert ".redis" not in imports_of(path)
+    if part in NO_FLASK:
+        assert ".flask" not in imports_of(path)
 
 
 def test_import_connects_to_nothing() -> None:

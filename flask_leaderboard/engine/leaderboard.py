@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 
@@ -20,6 +20,7 @@ from ..store.bundle import manifest
 from ..store.calls import Caller, Dialect
 from ..store.users import Users
 from .batching import Batcher
+from .closings import Closed, Closings
 from .places import Places
 from .reading import Clock, Reader, system_clock
 from .removing import remove_user
@@ -32,6 +33,7 @@ class Leaderboard(Reader):
 
     `clock` gives the time in microseconds; `dialect` says how the Lua commands are called (`Scripts()`, or `Functions()`). In
     place of a client, several boards may share a `Caller`. `users` keeps display names, and without it none can be given.
+    `counted` is called with the board's name and the receipt of every submission that counted.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class Leaderboard(Reader):
         clock: Clock = system_clock,
         dialect: Dialect | None = None,
         users: Users | None = None,
+        counted: Callable[[str, Receipt], None] | None = None,
     ) -> None:
         caller = client if isinstance(client, Caller) else Caller(client, dialect)
         if caller.client.get_encoder().decode_responses:
@@ -50,6 +53,8 @@ class Leaderboard(Reader):
         store = BoardStore(board, caller, prefix or manifest()["key_prefix"])
         self._seasons = Seasons(board, store)
         super().__init__(board, store, Places(board, store, self._seasons), users, clock)
+        self._closings = Closings(board, store, self._seasons)
+        self._counted = counted
         self._submitter = Submitter(board, store, self._seasons)
         self._batchers = {ranks: Batcher(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 
@@ -70,6 +75,7 @@ class Leaderboard(Reader):
         outcome = self._batchers[ranks].submit(submission)
         if isinstance(outcome, LeaderboardError):
             raise outcome
+        self._tell_of([outcome])
         return outcome
 
     def submit_many(self, submissions: Iterable[Submission], *, ranks: bool = True) -> list[Receipt | LeaderboardError]:
@@ -77,7 +83,9 @@ class Leaderboard(Reader):
         listed = list(submissions)
         if not all(isinstance(item, Submission) for item in listed):
             raise InputError("submit_many takes Submission objects: Submission(user_id, points)")
-        return self._submit(listed, ranks=ranks)
+        outcomes = self._submit(listed, ranks=ranks)
+        self._tell_of(outcomes)
+        return outcomes
 
     def remove(self, user_id: str, *, ranks: bool = True) -> Receipt:
         """Take a user out of every ranking that is kept; the receipt tells where he stood."""
@@ -92,6 +100,16 @@ class Leaderboard(Reader):
         ended = self._seasons.end(window, self._clock())
         self.store.expire_period(self.board.window(window), ended)
         return ended
+
+    def tell_of_closed(self, told: Callable[[str, Closed], None]) -> None:
+        """Call `told` with the board's name and each period that has closed since anybody was told, at least once."""
+        self._closings.tell(self._clock(), lambda closed: told(self.board.name, closed))
+
+    def _tell_of(self, outcomes: Sequence[Receipt | LeaderboardError]) -> None:
+        if self._counted is not None:
+            for outcome in outcomes:
+                if isinstance(outcome, Receipt) and not outcome.duplicate:
+                    self._counted(self.board.name, outcome)
 
     def _submit(self, submissions: Sequence[Submission], *, ranks: bool) -> list[Receipt | LeaderboardError]:
         if self._users is None and any(item.user_name is not None for item in submissions):

@@ -8,10 +8,10 @@ from typing import Unpack
 
 from ..errors import InputError
 from ..rules.board import Board
-from ..rules.cursors import read_cursor, write_cursor
+from ..rules.cursors import period_of, read_cursor, write_cursor
 from ..rules.identity import check_user_id
 from ..rules.numbering import number_ties
-from ..rules.results import Entry, FriendEntry, Page, Position, RankingKind
+from ..rules.results import Entry, FriendEntry, Page, Place, Position, RankingKind, Standing
 from ..rules.scores import Number, Points
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
@@ -82,15 +82,29 @@ class Reader:
 
     def ranks(self, user_id: str, **how: Unpack[How]) -> dict[str, Entry | None]:
         """Give a user's entry in the running period of every window, by the window's name."""
+        return {standing.window: standing.entry for standing in self.standings(user_id, **how)}
+
+    def standings(self, user_id: str, **how: Unpack[How]) -> list[Standing]:
+        """Give a user's entries in the running periods of all windows, in one call."""
         check_user_id(user_id)
         rankings = self._places.running(self._clock(), how.get("segment"))
         kind = self.board.check_ranking(how.get("ranking"))
         if not rankings:
-            return {}
+            return []
         _, found = self.store.entries(rankings, kind, [user_id], percentile=True)
-        entries = {ranking.window: rows[0] for ranking, (_, rows) in zip(rankings, found, strict=True)}
-        named = iter(self._named([entry for entry in entries.values() if entry], how))
-        return {window: next(named) if entry else None for window, entry in entries.items()}
+        entries = [rows[0] for _, rows in found]
+        named = iter(self._named([entry for entry in entries if entry], how))
+        return [
+            Standing(ranking.window, ranking.period.id, next(named) if entry else None)
+            for ranking, entry in zip(rankings, entries, strict=True)
+        ]
+
+    def place(self, **how: Unpack[How]) -> Place:
+        """Tell which ranking a read with these arguments is about."""
+        kind, found = self._open(how)
+        if found is None:
+            return Place(how.get("window") or self.board.windows[0].name, None, None, kind)
+        return Place(found.window, found.period.id, found.segment, kind)
 
     def among(self, user_ids: Sequence[str], **how: Unpack[How]) -> list[FriendEntry]:
         """Rank users among themselves, best first; who is not on the board is left out."""
@@ -152,6 +166,10 @@ class Reader:
         )
 
     def _page(self, limit: int, offset: int, cursor: str | None, how: How, lowest: Number | None, highest: Number | None) -> Page:
+        if cursor is not None and how.get("period") is None:
+            window = how.get("window") or self.board.windows[0].name
+            how = How(**how)
+            how["period"] = period_of(cursor, self.board.name, window)  # pages stay in the period they began in
         kind, found = self._open(how)
         limit, offset = _counted(limit, "limit"), _counted(offset, "offset", 2**53 - 1)
         one_more = limit + 1  # tells whether there is a next page
@@ -171,16 +189,8 @@ class Reader:
         if found and entries and len(entries) < len(rows.entries):
             last = entries[-1]
             cursor = write_cursor(self._place(found, kind), Position(last.score, last.at, last.user_id))
-        return Page(
-            entries=tuple(self._named(entries, how)),
-            total=rows.total,
-            cursor=cursor,
-            window=found.window if found else how.get("window") or self.board.windows[0].name,
-            period=found.period.id if found else None,
-            segment=found.segment if found else None,
-            ranking=kind,
-            number=rows.number,
-        )
+        place = self.place(**how) if found is None else Place(found.window, found.period.id, found.segment, kind)
+        return Page(tuple(self._named(entries, how)), rows.total, cursor, *place, rows.number)
 
     def _place(self, found: Ranking, kind: RankingKind) -> str:
         return " ".join((self.board.name, found.window, found.period.id, found.segment or "-", kind))

@@ -155,6 +155,10 @@ class Board:
     def _segments_by_name(self) -> dict[str, Segment]:
         return {segment.name: segment for segment in self.segments if isinstance(segment, Segment)}
 
+    @property
+    def segment_names(self) -> tuple[str, ...]:
+        return tuple(self._segments_by_name)
+
     def segment(self, name: str) -> Segment:
         """Find a segment by its name."""
         try:

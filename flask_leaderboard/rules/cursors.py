@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+from typing import Any
 
 from ..errors import CursorError, InputError
 from .board import Board
@@ -23,13 +24,7 @@ def write_cursor(place: str, position: Position) -> str:
 
 def read_cursor(cursor: str, place: str, board: Board) -> tuple[str, int | None, str]:
     """Give score text, time and user of a cursor that was written for this place of the board."""
-    strange = CursorError(f"cursor {cursor!r} is not one that this board gave: start again without it")
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        fields = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        written_for, score, at, user_id = fields
-    except (ValueError, TypeError, binascii.Error, RecursionError):
-        raise strange from None
+    written_for, score, at, user_id = _fields(cursor)
     if written_for != place:
         raise CursorError(
             f"the cursor belongs to {written_for!r}, not {place!r}: repeat the call it came from, or start without it"
@@ -39,7 +34,29 @@ def read_cursor(cursor: str, place: str, board: Board) -> tuple[str, int | None,
         if number_text(board.number(board.read_number(score))) != score or not (
             at is None or (type(at) is int and 0 <= at < LATEST)
         ):
-            raise strange
+            raise _strange(cursor)
     except (ValueError, TypeError, InputError):
-        raise strange from None
+        raise _strange(cursor) from None
     return score, at, user_id
+
+
+def period_of(cursor: str, board_name: str, window_name: str) -> str | None:
+    """Give the id of the period that a cursor points into, or None where it belongs to another board or window."""
+    try:
+        board, window, period, _, _ = str(_fields(cursor)[0]).split(" ")
+    except ValueError:
+        raise _strange(cursor) from None
+    return period if (board, window) == (board_name, window_name) else None
+
+
+def _fields(cursor: str) -> list[Any]:
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        place, score, at, user_id = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (ValueError, TypeError, binascii.Error, RecursionError):
+        raise _strange(cursor) from None
+    return [place, score, at, user_id]
+
+
+def _strange(cursor: str) -> CursorError:
+    return CursorError(f"cursor {cursor!r} is not one that this board gave: start again without it")

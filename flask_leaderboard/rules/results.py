@@ -81,6 +81,23 @@ class Entry(NamedTuple):
     metadata: Mapping[str, Any] | None = None
 
 
+class Place(NamedTuple):
+    """The ranking that a read is about; `period` is None where the window has none running."""
+
+    window: str
+    period: str | None
+    segment: str | None
+    ranking: RankingKind
+
+
+class Standing(NamedTuple):
+    """A user's entry in a window's running period, or None."""
+
+    window: str
+    period: str
+    entry: Entry | None
+
+
 @dataclass(frozen=True, slots=True)
 class FriendEntry:
     """A row of a list of friends: the rank inside the list, and the entry on the board."""

@@ -75,7 +75,11 @@ class Window(ABC):
 
     def is_open(self, period: Period, now: int) -> bool:
         """Tell whether a period still takes submissions."""
-        return now < period.end + self.grace_us
+        return now < self.closes_at(period)
+
+    def closes_at(self, period: Period) -> int:
+        """Tell from when on a period takes no more submissions."""
+        return period.end + self.grace_us
 
     def kept_until(self, period: Period) -> int | None:
         """Tell when a period may leave Redis; None for never."""

@@ -156,6 +156,23 @@ class BoardStore:
         spans = {name.decode().removeprefix(head): span for name, span in fields.items() if name.decode().startswith(head)}
         return {name: (int(start), int(end)) for name, (start, end) in ((n, s.split(b"-")) for n, s in spans.items())}
 
+    def mark(self, field: str, now: int) -> int:
+        """Give the time that a mark of the board stands at; a new one is put at `now`."""
+
+        def read(client: Any) -> int:
+            client.hsetnx(self.keys.board, field, now)
+            return int(client.hget(self.keys.board, field))
+
+        return self._caller.use(read)
+
+    def move_mark(self, field: str, now: int) -> None:
+        self._caller.use(lambda client: client.hset(self.keys.board, field, now))
+
+    def claim(self, duty: str, seconds: int) -> bool:
+        """Take a duty for so many seconds; False where another process has it."""
+        key = f"{self.keys.board}:@claim:{duty}"
+        return bool(self._caller.use(lambda client: client.set(key, "1", nx=True, ex=seconds)))
+
     def segment_labels(self) -> list[str]:
         """List the segment values the board has seen, as ``country=NL``."""
         return sorted(label for segment in self.board.segments for label in self._labels_of(segment))

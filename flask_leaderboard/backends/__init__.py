@@ -1,0 +1,1 @@
+"""Where the data lives: clients by URL, and the private server."""

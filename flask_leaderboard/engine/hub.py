@@ -1,0 +1,162 @@
+"""All boards of an app on one Redis."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ConfigurationError, LeaderboardError, UnknownBoardError
+from ..rules.board import Board
+from ..rules.identity import check_user_id
+from ..rules.instants import MICROSECONDS
+from ..rules.results import Receipt
+from ..store.calls import Caller, Dialect, Functions, Scripts
+from ..store.gate import Gate
+from ..store.users import Users
+from .closings import Closed
+from .leaderboard import Leaderboard
+from .reading import Clock
+
+_logger = logging.getLogger("flask_leaderboard")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What one process has open."""
+
+    caller: Caller
+    users: Users
+    boards: Mapping[str, Leaderboard]
+
+
+class Hub(Mapping[str, Leaderboard]):
+    """Boards by name, the first one declared being the default. Opened when first used, and anew in a forked child."""
+
+    def __init__(
+        self,
+        boards: Iterable[Board],
+        connect: Callable[[], Any],
+        *,
+        prefix: str,
+        clock: Clock,
+        functions: bool = False,
+        rest_seconds: float = 1.0,
+        counted: Callable[[str, Receipt], None] | None = None,
+        closed: Callable[[str, Closed], None] | None = None,
+    ) -> None:
+        self._rules: dict[str, Board] = {}
+        for board in boards:
+            if board.name in self._rules:
+                raise ConfigurationError(f"two boards are called {board.name!r}: give one of them another name")
+            self._rules[board.name] = board
+        if not self._rules:
+            raise ConfigurationError("there is no board: declare one, such as boards=[Board('arena')]")
+        self._connect = connect
+        self._prefix = prefix
+        self.clock = clock
+        self._dialect: Dialect = Functions() if functions else Scripts()
+        self._gate = Gate(rest_seconds=rest_seconds)
+        self._counted = counted
+        self._closed = closed
+        self._look_at = 0
+        self._opened: dict[int, Opened] = {}
+
+    def __getitem__(self, name: str) -> Leaderboard:
+        if name not in self._rules:
+            known = ", ".join(repr(other) for other in self._rules)
+            raise UnknownBoardError(f"there is no board {name!r}: there is {known}")
+        return self.opened.boards[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rules
+
+    @property
+    def default(self) -> Leaderboard:
+        """The board of calls that name none: the first one declared."""
+        return self[next(iter(self._rules))]
+
+    @property
+    def users(self) -> Users:
+        return self.opened.users
+
+    @property
+    def caller(self) -> Caller:
+        return self.opened.caller
+
+    @property
+    def opened(self) -> Opened:
+        """What this process has open."""
+        process = os.getpid()
+        # A forked child gets connections, locks and batches of its own; two threads that come first settle it by setdefault.
+        return self._opened.get(process) or self._opened.setdefault(process, self._open())
+
+    def _open(self) -> Opened:
+        with self._gate:  # a cluster's client asks for its nodes at once
+            client = self._connect()
+        caller = Caller(client, self._dialect, self._gate)
+        users = Users(caller, self._prefix)
+        boards = {
+            name: Leaderboard(board, caller, prefix=self._prefix, clock=self.clock, users=users, counted=self._counted)
+            for name, board in self._rules.items()
+        }
+        return Opened(caller, users, boards)
+
+    def tell_of_closed(self) -> None:
+        """Tell of periods that have closed; looks at most once a second, and only where one can have."""
+        now = self.clock()
+        if self._closed is None or now < self._look_at:
+            return
+        self._look_at = now + MICROSECONDS
+        for board in self.values():
+            board.tell_of_closed(self._closed)
+
+    def erase(self, user_id: str) -> None:
+        """Take a user off every board, and forget the name and metadata."""
+        check_user_id(user_id)
+        for board in self.values():
+            board.remove(user_id, ranks=False)
+        self.users.erase(user_id)
+
+    def remember(self, text: str, seconds: int) -> bool:
+        """Remember a text for a while, for all processes; False where it was known."""
+        key = f"{self._prefix}:{{seen}}:{text}"
+        return bool(self.caller.use(lambda client: client.set(key, "1", nx=True, ex=seconds)))
+
+    def shared_secret(self) -> bytes:
+        """Give a secret that all processes of the app share, made by the first that asks."""
+        key = f"{self._prefix}:{{secret}}"
+
+        def read(client: Any) -> bytes:
+            client.set(key, secrets.token_hex(32), nx=True)
+            return bytes(client.get(key))
+
+        return self.caller.use(read)
+
+    def warnings(self) -> list[str]:
+        """Tell what is set up on the server in a way that can lose data; nothing where the server does not say."""
+        try:
+            memory = self.caller.use(lambda client: client.info("memory"))
+        except (LeaderboardError, NotImplementedError):
+            return []
+        nodes = memory.values() if memory and isinstance(next(iter(memory.values())), dict) else [memory]
+        policies = {str(node.get("maxmemory_policy", "noeviction")) for node in nodes if int(node.get("maxmemory", 0))}
+        return [
+            f"Redis may evict scores: its maxmemory-policy is '{policy}', set it to 'noeviction'"
+            for policy in sorted(policies - {"noeviction"})
+        ]
+
+    def close(self) -> None:
+        """Close this process's connections; the next call opens new ones."""
+        opened = self._opened.pop(os.getpid(), None)
+        if opened is not None:
+            opened.caller.client.close()

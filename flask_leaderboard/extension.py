@@ -1,0 +1,126 @@
+"""The Flask extension: one call adds leaderboards to an app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from flask import Flask, current_app
+
+from .backends.clients import connector
+from .config import Settings, read_settings
+from .engine.closings import Closed
+from .engine.hub import Hub
+from .engine.leaderboard import Leaderboard
+from .engine.reading import Clock, system_clock
+from .errors import ConfigurationError
+from .rules.board import Board
+from .rules.calendar import Daily, Monthly, Weekly
+from .rules.results import Receipt
+from .rules.windows import AllTime
+from .signals import period_closed, send, submission_counted
+from .web.access import Access, Authorize
+from .web.blueprint import make_blueprint
+from .web.cache import MicroCache
+from .web.cursors import CursorSigner
+from .web.service import EXTENSION, Service, service_of
+from .web.signatures import Signatures
+
+
+class Leaderboards:
+    """Leaderboards for Flask apps; one object may serve several of them.
+
+    Without `boards` (and ``LEADERBOARD_BOARDS``) there is one called "default" with all-time, monthly, weekly and daily
+    rankings. `authorize` is the host's own check of who may call, see the docs page "Security"; `clock` gives microseconds
+    since 1970.
+    """
+
+    def __init__(
+        self,
+        app: Flask | None = None,
+        *,
+        boards: Iterable[Board] = (),
+        authorize: Authorize | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
+        self._boards = tuple(boards)
+        self._authorize = authorize
+        self._clock = clock
+        if app is not None:
+            self.init_app(app)
+
+    def init_app(self, app: Flask) -> None:
+        """Add the leaderboards to an app. Nothing is connected to before the first request that needs it."""
+        if EXTENSION in app.extensions:
+            raise ConfigurationError(f"the app {app.name!r} has leaderboards already: call init_app once for each app")
+        settings = read_settings(app.config)
+        hub = self._make_hub(app, settings)
+        app.register_blueprint(make_blueprint(settings))
+        app.extensions[EXTENSION] = Service(
+            hub=hub,
+            settings=settings,
+            access=Access(settings.tokens, self._authorize),
+            signatures=Signatures(settings.signature_secrets, settings.signature_window_s),
+            cursors=CursorSigner(lambda: _secrets(app, hub)),
+            cache=MicroCache(settings.cache_ms),
+        )
+
+    def __getitem__(self, name: str) -> Leaderboard:
+        return self.hub[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.hub)
+
+    def __len__(self) -> int:
+        return len(self.hub)
+
+    @property
+    def default(self) -> Leaderboard:
+        """The first board declared."""
+        return self.hub.default
+
+    @property
+    def hub(self) -> Hub:
+        """All boards of the current app."""
+        if not current_app:
+            raise ConfigurationError("leaderboards belong to an app: use them in a request, or inside 'with app.app_context():'")
+        return service_of(current_app).hub
+
+    def erase(self, user_id: str) -> None:
+        """Take a user off every board of the current app, and forget the name and metadata."""
+        self.hub.erase(user_id)
+
+    def _make_hub(self, app: Flask, settings: Settings) -> Hub:
+        def counted(board: str, receipt: Receipt) -> None:
+            send(submission_counted, app, board=board, receipt=receipt)
+
+        def closed(board: str, item: Closed) -> None:
+            send(period_closed, app, board=board, window=item.window, period=item.period)
+
+        return Hub(
+            (*self._boards, *settings.boards) or (_default_board(),),
+            connector(
+                settings.redis_url,
+                Path(app.instance_path) / "leaderboard",
+                timeout_ms=settings.redis_timeout_ms,
+                connect_timeout_ms=settings.redis_connect_timeout_ms,
+            ),
+            prefix=settings.key_prefix,
+            clock=self._clock,
+            functions=settings.redis_functions,
+            rest_seconds=settings.redis_rest_ms / 1000,
+            counted=counted,
+            closed=closed,
+        )
+
+
+def _default_board() -> Board:
+    return Board("default", windows=[AllTime(), Monthly(), Weekly(), Daily()])
+
+
+def _secrets(app: Flask, hub: Hub) -> list[bytes]:
+    """List what cursors may be signed with, the newest last: the app's own secrets, or one that its processes share."""
+    if not app.secret_key:
+        return [hub.shared_secret()]
+    known = [*(app.config.get("SECRET_KEY_FALLBACKS") or ()), app.secret_key]
+    return [secret.encode() if isinstance(secret, str) else secret for secret in known]

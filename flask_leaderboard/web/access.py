@@ -1,0 +1,65 @@
+"""Who may call: bearer tokens with roles, or the host's own login."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from flask import Request
+
+from ..config import ROLES
+from ..errors import ForbiddenError, UnauthorizedError
+
+Role = Literal["read", "submit", "admin"]
+Authorize = Callable[[Role, str | None], bool | None]
+"""A host's own check: gets the role and the user the call is about (or None); None as answer leaves it to the tokens."""
+
+
+class Access:
+    """Tells whether a request has a role. A higher role includes the lower ones: read, submit, admin."""
+
+    def __init__(self, tokens: Mapping[str, tuple[str, ...]], authorize: Authorize | None = None) -> None:
+        self._digests = [(role, _digest(token)) for role in ROLES for token in tokens[role]]
+        self._authorize = authorize
+        self.reads_are_public = not tokens["read"] and authorize is None
+
+    def check(self, request: Request, role: Role, user_id: str | None = None) -> None:
+        """Refuse a request that has not the role."""
+        if role == "read" and self.reads_are_public:
+            return
+        if self._authorize is not None:
+            allowed = self._authorize(role, user_id)
+            if allowed:
+                return
+            if allowed is not None:
+                raise ForbiddenError(f"you may not do this: it takes the role '{role}'")
+        self._check_token(request, role)
+
+    def _check_token(self, request: Request, role: Role) -> None:
+        if not any(ROLES.index(held) >= ROLES.index(role) for held, _ in self._digests):
+            if role == "read":
+                return
+            raise ForbiddenError(
+                f"nobody has the role '{role}': set LEADERBOARD_TOKENS = {{'{role}': [...]}} to let callers in,"
+                " or submit from the app's own Python code"
+            )
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise UnauthorizedError(f"this takes the role '{role}': send 'Authorization: Bearer TOKEN'")
+        held = self._roles_of(token.strip())
+        if not held:
+            raise UnauthorizedError("the token is not known")
+        if max(map(ROLES.index, held)) < ROLES.index(role):
+            raise ForbiddenError(f"the token's role is not enough: this takes the role '{role}'")
+
+    def _roles_of(self, token: str) -> list[str]:
+        """List the roles of a token, comparing with every one that is known so that time tells nothing."""
+        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        return [role for role, known in self._digests if hmac.compare_digest(digest, known)]
+
+
+def _digest(token: str) -> bytes:
+    kind, _, rest = token.partition(":")
+    return bytes.fromhex(rest) if kind == "sha256" else hashlib.sha256(token.encode()).digest()

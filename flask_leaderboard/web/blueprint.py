@@ -1,0 +1,94 @@
+"""The blueprint: every path of the operations, and nothing outside its prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from flask import Blueprint, Response, current_app, request, url_for
+from werkzeug.exceptions import HTTPException
+
+from ..config import Settings
+from ..errors import LeaderboardError
+from . import boards, health, rankings, submissions, users
+from .bodies import write_json
+from .dispatch import dispatch
+from .docs import POLICY, render_docs
+from .openapi import describe_api
+from .operations import Operation
+from .problems import answer_error, answer_http_error
+from .service import service_of
+
+NAME = "leaderboard"
+OPERATIONS: tuple[Operation, ...] = (
+    *submissions.OPERATIONS,
+    *rankings.OPERATIONS,
+    *boards.OPERATIONS,
+    *users.OPERATIONS,
+    *health.OPERATIONS,
+)
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def make_blueprint(settings: Settings) -> Blueprint:
+    """Make an app's blueprint. Errors are handled for its own paths only."""
+    blueprint = Blueprint(NAME, __name__, url_prefix=settings.url_prefix)
+    blueprint.register_error_handler(LeaderboardError, answer_error)
+    blueprint.register_error_handler(HTTPException, answer_http_error)
+    for path, operations in _by_path().items():
+        rule = path.replace("{", "<").replace("}", ">")
+        blueprint.add_url_rule(rule, _endpoint(operations), _view(operations), methods=_methods(path, operations))
+    if settings.docs:
+        _add_docs(blueprint)
+    return blueprint
+
+
+def _by_path() -> dict[str, dict[str, Operation]]:
+    paths: dict[str, dict[str, Operation]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = operation
+    return paths
+
+
+def _endpoint(operations: Mapping[str, Operation]) -> str:
+    return next(iter(operations.values())).name
+
+
+def _methods(path: str, operations: Mapping[str, Operation]) -> list[str]:
+    """Take all methods, so that a wrong one is answered like other errors; those of `/scores/batch` and `/scores/query` that are
+    not their own belong to `/scores/{user_id}`: a user may be called "batch"."""
+    return list(operations) if path in ("/scores/batch", "/scores/query") else list(_METHODS)
+
+
+def _view(operations: Mapping[str, Operation]) -> Callable[..., Response]:
+    def view(**path: str) -> Response:
+        return dispatch(service_of(current_app), operations, path)
+
+    return view
+
+
+def _add_docs(blueprint: Blueprint) -> None:
+    def api() -> dict[str, Any]:
+        return describe_api(OPERATIONS, request.script_root + request.path.rpartition("/")[0])
+
+    @blueprint.get("/openapi.json")
+    def openapi() -> Response:
+        return _public(Response(write_json(api()), mimetype="application/json"))
+
+    @blueprint.get("/docs")
+    def docs() -> Response:
+        page = render_docs(api(), document=url_for(".openapi"), stylesheet=url_for(".docs_style"))
+        response = _public(Response(page, mimetype="text/html"))
+        response.headers["Content-Security-Policy"] = POLICY
+        return response
+
+    @blueprint.get("/docs.css")
+    def docs_style() -> Response:
+        with blueprint.open_resource("static/docs.css", "rb") as style:
+            return _public(Response(style.read(), mimetype="text/css"))
+
+
+def _public(response: Response) -> Response:
+    response.headers["Cache-Control"] = "public, max-age=300"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    return response

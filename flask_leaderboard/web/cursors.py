@@ -1,0 +1,34 @@
+"""Cursors that only this app can have given."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+from itsdangerous import BadSignature, Signer
+
+from ..errors import CursorError
+
+Secrets = Callable[[], Sequence[bytes]]
+
+
+class CursorSigner:
+    """Signs cursors with the newest of the app's secrets, and takes those signed with any of them (the newest comes last)."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+
+    def sign(self, cursor: str | None) -> str | None:
+        return None if cursor is None else self._signer().sign(cursor).decode()
+
+    def unsign(self, signed: str | None) -> str | None:
+        """Give the cursor that was signed, or refuse it."""
+        if signed is None:
+            return None
+        try:
+            return self._signer().unsign(signed.encode()).decode()
+        except (BadSignature, UnicodeError):
+            raise CursorError("the cursor is not one that this server gave: start again without it") from None
+
+    def _signer(self) -> Signer:
+        return Signer(list(self._secrets()), salt="flask-leaderboard.cursor", digest_method=hashlib.sha256)

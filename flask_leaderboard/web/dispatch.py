@@ -1,0 +1,88 @@
+"""The way of a request: who calls, what is asked, then the operation, then the answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Request, Response, request
+from marshmallow import Schema, ValidationError
+from werkzeug.exceptions import MethodNotAllowed
+
+from ..errors import LeaderboardError
+from .answers import Answer, write_answer
+from .bodies import limit_body, read_body
+from .operations import Call, Operation
+from .problems import FieldsError
+from .service import Service
+
+_logger = logging.getLogger("flask_leaderboard")
+
+
+def dispatch(service: Service, operations: Mapping[str, Operation], path: Mapping[str, str]) -> Response:
+    """Answer a request to a path with the operation of its method."""
+    operation = operations.get("GET" if request.method == "HEAD" else request.method)
+    if operation is None:
+        raise MethodNotAllowed(sorted(operations), f"{request.method} is not a method of this path")
+    limit_body(request, service.settings.max_body_bytes)
+    _check_caller(service, operation, path)
+    if operation.shared:
+        key = (operation.name, request.path, request.query_string)
+        answer = service.cache.get(key, lambda: _answer(service, operation, path))
+    else:
+        answer = _answer(service, operation, path)
+    _tell_of_closed(service)
+    return answer.respond(request)
+
+
+def load(schema: Schema, data: Any, what: str) -> Any:
+    """Load what was sent through a schema, or tell which fields are wrong."""
+    if not isinstance(data, dict):
+        raise FieldsError({"_schema": ["must be a JSON object"]}, what)
+    try:
+        return schema.load(data)
+    except ValidationError as error:
+        messages = error.messages
+        raise FieldsError(messages if isinstance(messages, dict) else {"_schema": messages}, what) from None
+
+
+def _check_caller(service: Service, operation: Operation, path: Mapping[str, str]) -> None:
+    if operation.role is None:
+        return
+    service.access.check(request, operation.role, path.get("user_id"))
+    if operation.role != "read":
+        service.signatures.check(request, service.hub.clock(), service.hub.remember)
+
+
+def _answer(service: Service, operation: Operation, path: Mapping[str, str]) -> Answer:
+    query = load(operation.query, _query(request), "query")
+    body = load(operation.body, read_body(request), "body") if operation.body is not None else None
+    as_of = service.hub.clock() if operation.dated else None
+    content = operation.run(Call(service, path, query, body))
+    return write_answer(content, as_of=as_of, cache_control=_cache_control(service, operation), tagged=operation.shared)
+
+
+def _query(request: Request) -> dict[str, str]:
+    if not request.query_string:
+        return {}
+    found = {}
+    for name, values in request.args.lists():
+        if len(values) > 1:
+            raise FieldsError({name: ["is given more than once"]}, "query")
+        found[name] = values[0]
+    return found
+
+
+def _cache_control(service: Service, operation: Operation) -> str:
+    if operation.shared:
+        keeper = "public" if service.reads_are_public else "private"
+        return f"{keeper}, max-age={service.settings.max_age_s}"
+    return "private, no-cache" if operation.role == "read" else "no-store"
+
+
+def _tell_of_closed(service: Service) -> None:
+    try:
+        service.hub.tell_of_closed()
+    except LeaderboardError as error:
+        _logger.warning("could not look for closed periods: %s", error)

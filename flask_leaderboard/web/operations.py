@@ -1,0 +1,64 @@
+"""An operation of the API: what it takes, who may call it, what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from marshmallow import Schema
+
+from ..engine.leaderboard import Leaderboard
+from ..engine.reading import How
+from ..errors import LeaderboardError
+from .access import Role
+from .schemas import NothingSchema
+from .service import Service
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that has passed the checks: values of its path, query and body."""
+
+    service: Service
+    path: Mapping[str, str]
+    query: dict[str, Any]
+    body: Any = None
+
+    def board(self, name: str | None) -> Leaderboard:
+        hub = self.service.hub
+        return hub.default if name is None else hub[name]
+
+    @staticmethod
+    def how(asked: Mapping[str, Any]) -> How:
+        """Pick out which ranking is read, and how."""
+        return How(
+            window=asked.get("window"),
+            period=asked.get("period"),
+            segment=asked.get("segment"),
+            ranking=asked.get("ranking"),
+            metadata=asked.get("include") == "metadata",
+        )
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path.
+
+    `role` is who may call it (None: anybody); `shared` answers are the same for everybody and may be cached; `dated` ones tell
+    when they were read. `errors` are those of its own, beside the ones that every operation may answer.
+    """
+
+    name: str
+    method: str
+    path: str
+    run: Callable[[Call], dict[str, Any]]
+    summary: str
+    reply: type[Schema]
+    role: Role | None = None
+    query: Schema = field(default_factory=NothingSchema)
+    body: Schema | None = None
+    errors: tuple[type[LeaderboardError], ...] = ()
+    shared: bool = False
+    dated: bool = False
+    tag: str = "scores"

@@ -1,0 +1,47 @@
+"""What an app's requests are served with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from flask import Flask
+
+from ..config import Settings
+from ..engine.hub import Hub
+from ..errors import ConfigurationError
+from .access import Access
+from .cache import MicroCache
+from .cursors import CursorSigner
+from .signatures import Signatures
+
+if TYPE_CHECKING:
+    from .answers import Answer
+
+EXTENSION = "leaderboard"
+
+
+@dataclass(frozen=True)
+class Service:
+    """The state of one app: it lives in `app.extensions`, never on the extension object."""
+
+    hub: Hub
+    settings: Settings
+    access: Access
+    signatures: Signatures
+    cursors: CursorSigner
+    cache: MicroCache[Answer]
+
+    @property
+    def reads_are_public(self) -> bool:
+        return self.access.reads_are_public
+
+
+def service_of(app: Flask) -> Service:
+    """Give an app's state, or say what is missing."""
+    try:
+        return cast(Service, app.extensions[EXTENSION])
+    except KeyError:
+        raise ConfigurationError(
+            f"the app {app.name!r} has no leaderboards: call leaderboards.init_app(app), or create Leaderboards(app)"
+        ) from None

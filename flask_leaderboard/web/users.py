@@ -1,0 +1,68 @@
+"""Users: display names, metadata, and being forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import errors as e
+from ..rules.identity import check_id, check_user_id
+from ..store.users import Profile
+from . import schemas
+from .bodies import write_json
+from .operations import Call, Operation
+
+
+def put_user(call: Call) -> dict[str, Any]:
+    user_id = check_user_id(call.path["user_id"])
+    profile = Profile(call.body.get("user_name"), call.body.get("metadata"))
+    if profile == Profile():
+        raise e.InputError("the body has neither 'user_name' nor 'metadata': send one of them, or DELETE the user")
+    if profile.user_name is not None:
+        check_id(profile.user_name, "user_name")
+    _check_metadata(profile.metadata, call.service.settings.max_metadata_bytes)
+    call.service.hub.users.put(user_id, profile)
+    return _user(user_id, profile)
+
+
+def get_user(call: Call) -> dict[str, Any]:
+    user_id = check_user_id(call.path["user_id"])
+    (profile,) = call.service.hub.users.get([user_id], metadata=True)
+    if profile == Profile():
+        raise e.UnknownUserError(f"nothing is known of user {user_id!r}")
+    return _user(user_id, profile)
+
+
+def delete_user(call: Call) -> dict[str, Any]:
+    user_id = check_user_id(call.path["user_id"])
+    call.service.hub.erase(user_id)
+    return _user(user_id, Profile())
+
+
+def _user(user_id: str, profile: Profile) -> dict[str, Any]:
+    return {"user_id": user_id, **profile._asdict()}
+
+
+def _check_metadata(metadata: Any, most_bytes: int) -> None:
+    try:
+        size = len(write_json(metadata))
+    except TypeError:
+        raise e.InputError("metadata has a number that is not exactly a double: send it as text") from None
+    if size > most_bytes:
+        raise e.InputError(f"metadata has {size} bytes: send at most {most_bytes}")
+
+
+OPERATIONS = (
+    Operation(
+        "put_user", "PUT", "/users/{user_id}", put_user, "Keep a user's display name and metadata in place of those before",
+        schemas.UserSchema, role="submit", body=schemas.ProfileSchema(), errors=(e.InputError, e.IdentityError, e.ReplayError),
+        tag="users",
+    ),
+    Operation(
+        "get_user", "GET", "/users/{user_id}", get_user, "Read a user's display name and metadata",
+        schemas.UserSchema, role="read", errors=(e.IdentityError, e.UnknownUserError), tag="users",
+    ),
+    Operation(
+        "erase_user", "DELETE", "/users/{user_id}", delete_user, "Take a user off every board and forget name and metadata",
+        schemas.UserSchema, role="admin", errors=(e.IdentityError, e.ReplayError), tag="users",
+    ),
+)  # fmt: skip

@@ -139,8 +139,8 @@ def _not_ranked(board: Leaderboard, user_id: str, place: Place) -> e.NotRankedEr
     return e.NotRankedError(f"user {user_id!r} is not ranked in window {place.window!r}{period} of board {board.board.name!r}")
 
 
-_READ_ERRORS = (e.InputError, e.DenseRankError, e.UnknownBoardError, e.UnknownWindowError)
-_RANK_ERRORS = (*_READ_ERRORS, e.IdentityError, e.NotRankedError)
+_READ_ERRORS = (e.InputError, e.IdentityError, e.DenseRankError, e.UnknownBoardError, e.UnknownWindowError)
+_RANK_ERRORS = (*_READ_ERRORS, e.NotRankedError)
 
 
 OPERATIONS = (
@@ -159,7 +159,7 @@ OPERATIONS = (
     ),
     Operation(
         "rank_friends", "POST", "/scores/query", friends, "Rank a list of users among themselves",
-        schemas.FriendsAnswerSchema, role="read", body=schemas.FriendsSchema(), errors=(*_READ_ERRORS, e.IdentityError),
+        schemas.FriendsAnswerSchema, role="read", body=schemas.FriendsSchema(), errors=_READ_ERRORS,
         dated=True,
     ),
 )  # fmt: skip

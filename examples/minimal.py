@@ -1,15 +1,20 @@
-"""A leaderboard in a dozen lines, on fakeredis: ``pip install "flask-leaderboard[test]"`` and run this file."""
+"""A game with a leaderboard: ``pip install "flask-leaderboard[embedded]"``, then ``flask --app examples/minimal.py run``.
 
-from fakeredis import FakeRedis
+    curl -X POST localhost:5000/match/mary1934/won
+    curl localhost:5000/v1/scores
+"""
 
-from flask_leaderboard import AllTime, Board, Daily, Leaderboard, Submission
+from flask import Flask
+from flask.typing import ResponseReturnValue
 
-arena = Leaderboard(Board("arena", windows=[AllTime(), Daily(tz="Europe/Amsterdam")]), FakeRedis())
+from flask_leaderboard import AllTime, Board, Daily, Leaderboards, Weekly
 
-arena.submit_many([Submission("bob", 12), Submission("ann", 12), Submission("mary1934", 7)])
-receipt = arena.submit("mary1934", 10, submission_id="match-789")
-change = receipt["daily"]
-print(f"mary1934 went from rank {change.old_rank} to rank {change.new_rank}")
+app = Flask(__name__)
+app.config["LEADERBOARD_TOKENS"] = {"submit": ["s3cret"]}
+leaderboards = Leaderboards(app, boards=[Board("arena", windows=[Weekly(), Daily(tz="Europe/Amsterdam"), AllTime()])])
 
-for entry in arena.top(10, window="daily").entries:
-    print(entry.rank, entry.user_id, entry.score)
+
+@app.post("/match/<player>/won")
+def won(player: str) -> ResponseReturnValue:
+    receipt = leaderboards["arena"].submit(player, 10)
+    return {"rank": receipt["weekly"].new_rank}

@@ -97,8 +97,13 @@ class Hub(Mapping[str, Leaderboard]):
     def opened(self) -> Opened:
         """What this process has open."""
         process = os.getpid()
-        # A forked child gets connections, locks and batches of its own; two threads that come first settle it by setdefault.
-        return self._opened.get(process) or self._opened.setdefault(process, self._open())
+        opened = self._opened.get(process)
+        if opened is None:
+            # A forked child gets connections, locks and batches of its own; two threads that come first settle it here.
+            opened = self._opened.setdefault(process, self._open())
+            for warning in self.warnings():
+                _logger.warning(warning)
+        return opened
 
     def _open(self) -> Opened:
         with self._gate:  # a cluster's client asks for its nodes at once

@@ -44,18 +44,18 @@ class Gate:
         self._closed_until = now + self._rest
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None or not isinstance(error, exceptions.RedisError):
-            self._failed = 0 if error is None else self._failed
-            return
-        if isinstance(error, UNREACHABLE):
+        if error is None:
+            self._failed = 0
+        elif isinstance(error, UNREACHABLE):
             self._failed += 1
             self._closed_until = self._monotonic() + self._rest
             raise StoreUnavailableError(
                 f"Redis can't be reached ({_told(error)}): see that it runs and that LEADERBOARD_REDIS_URL is right", self._rest
             ) from error
-        self._failed = 0
-        if isinstance(error, REFUSES_WRITES) or _PASSING.match(str(error)):
-            raise StoreUnavailableError(f"Redis takes no writes now: {_told(error)}", self._rest) from error
+        elif isinstance(error, exceptions.ResponseError):
+            self._failed = 0
+            if isinstance(error, REFUSES_WRITES) or _PASSING.match(str(error)):
+                raise StoreUnavailableError(f"Redis takes no writes now: {_told(error)}", self._rest) from error
 
 
 def _told(error: BaseException) -> str:

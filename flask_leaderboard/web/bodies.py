@@ -25,7 +25,10 @@ def read_body(request: Request) -> Any:
     """Read a request's JSON body."""
     if request.mimetype != "application/json" and not request.mimetype.endswith("+json"):
         raise UnsupportedMediaType("send the body as 'Content-Type: application/json'")
-    return parse_json(request.get_data(cache=True))
+    data = request.get_data(cache=True)
+    if request.content_length is None and len(data) == request.max_content_length:  # werkzeug cuts it off there
+        raise RequestEntityTooLarge(f"the body has too many bytes: send less than {request.max_content_length}")
+    return parse_json(data)
 
 
 def parse_json(data: bytes) -> Any:

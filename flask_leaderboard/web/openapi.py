@@ -87,7 +87,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     guarded = _GUARDED if operation.role else ()
     for error in (*_ALWAYS, *guarded, *operation.errors):
         codes.setdefault(status_of(error), set()).add(error.code)
-    for status in (405, *((413, 415) if operation.body is not None else ())):
+    for status in (405, 413, *((415,) if operation.body is not None else ())):
         codes.setdefault(status, set()).add(HTTP_CODES[status])
     responses: dict[str, Any] = {"200": {"description": "Done", "content": {"application/json": {"schema": operation.reply}}}}
     if operation.shared:

@@ -29,11 +29,11 @@ class SubmissionSchema(Strict):
     board = fields.Str(metadata=told("The board; the first one declared, if left out", example="arena"))
     submission_id = UserId(
         allow_none=True,
-        metadata=told("Makes sending it again harmless", type=["string", "integer", "null"], example="match-789"),
+        metadata=told("Makes sending it again harmless", type=["string", "integer"], example="match-789"),
     )
     at = Moment(
         allow_none=True,
-        metadata=told("When the points were won, with a zone; now, if left out", type=["string", "null"], format="date-time"),
+        metadata=told("When the points were won, with a zone; now, if left out", type="string", format="date-time"),
     )
     segments = fields.Dict(
         keys=fields.Str(),
@@ -51,7 +51,9 @@ class SubmissionSchema(Strict):
 
 class BatchSchema(Strict):
     submissions = fields.List(
-        AnyNumber(), required=True, metadata=told("Submissions in their order", items={"$ref": "#/components/schemas/Submission"})
+        fields.Raw(metadata={"allOf": [{"$ref": "#/components/schemas/Submission"}]}),
+        required=True,
+        metadata=told("Submissions in their order, 1000 at most unless the server says otherwise"),
     )
     ranks = fields.Bool(
         load_default=True, truthy={True}, falsy={False}, metadata=told("Whether receipts have ranks; without they are cheaper")

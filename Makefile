@@ -1,16 +1,23 @@
+# make demo    set everything up and serve the example game on port 5000
 # make test    set everything up and run the tests
 # make lint    ruff, mypy and luacheck
-# make bench   the benchmarks: a table, and JSON in benchmarks/results.json
+# make bench   the benchmarks: tables, and JSON in benchmarks/results*.json
 # make model   100,000 random steps against the model
 # make lua     build lua/dist from lua/src
 
 PYTHON ?= python3
 VENV ?= .venv
+PORT ?= 5000
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test lint format bench model lua clean
+.PHONY: demo test lint format bench model lua clean
+
+demo: $(READY)
+	@echo 'Play:   curl -X POST http://127.0.0.1:$(PORT)/match/mary1934/won'
+	@echo 'Watch:  curl http://127.0.0.1:$(PORT)/v1/scores     Docs:  http://127.0.0.1:$(PORT)/v1/docs'
+	$(BIN)/flask --app examples/minimal.py run --port $(PORT)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 $(PYTEST_FLAGS)
@@ -29,6 +36,7 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.engine --json benchmarks/results.json
+	$(BIN)/python -m benchmarks.web --json benchmarks/results-web.json
 
 model: $(READY)
 	$(BIN)/python -m pytest tests/test_model.py -k "scripts and valkey9" --examples 3400

@@ -27,7 +27,8 @@ def render_docs(api: dict[str, Any], *, document: str, stylesheet: str) -> str:
         for method, operation in methods.items()
     ]
     template = _environment().get_template("docs.html")
-    return template.render(api=api, operations=operations, document=document, stylesheet=stylesheet).strip()
+    objects = {name: _rows(schema) for name, schema in sorted(api["components"]["schemas"].items())}
+    return template.render(api=api, operations=operations, objects=objects, document=document, stylesheet=stylesheet).strip()
 
 
 @cache
@@ -66,7 +67,10 @@ def _parameter(parameter: dict[str, Any]) -> Row:
 def _members(api: dict[str, Any], content: dict[str, Any]) -> list[Row]:
     if not content:
         return []
-    schema = _resolved(api, content["application/json"]["schema"])
+    return _rows(_resolved(api, content["application/json"]["schema"]))
+
+
+def _rows(schema: dict[str, Any]) -> list[Row]:
     required = schema.get("required", [])
     return [
         Row(name, _type(member), member.get("description", ""), name in required) for name, member in schema["properties"].items()
@@ -84,7 +88,9 @@ def _type(schema: dict[str, Any]) -> str:
         return str(schema["$ref"]).rpartition("/")[2]
     if "items" in schema:
         return f"list of {_type(schema['items'])}"
+    if "allOf" in schema:
+        return _type(schema["allOf"][0])
     if "enum" in schema:
-        return ", ".join(str(choice) for choice in schema["enum"])
+        return ", ".join("null" if choice is None else str(choice) for choice in schema["enum"])
     kind = schema.get("type", "any")
     return " or ".join(kind) if isinstance(kind, list) else str(kind)

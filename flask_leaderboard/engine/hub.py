@@ -63,6 +63,7 @@ class Hub(Mapping[str, Leaderboard]):
         self._counted = counted
         self._closed = closed
         self._look_at = 0
+        self._secret: bytes | None = None
         self._opened: dict[int, Opened] = {}
 
     def __getitem__(self, name: str) -> Leaderboard:
@@ -134,18 +135,15 @@ class Hub(Mapping[str, Leaderboard]):
 
     def remember(self, text: str, seconds: int) -> bool:
         """Remember a text for a while, for all processes; False where it was known."""
-        key = f"{self._prefix}:{{seen}}:{text}"
-        return bool(self.caller.use(lambda client: client.set(key, "1", nx=True, ex=seconds)))
+        (answer,) = self.caller.ask(("SET", f"{self._prefix}:{{seen}}:{text}", "1", "NX", "EX", seconds))
+        return answer is not None
 
     def shared_secret(self) -> bytes:
         """Give a secret that all processes of the app share, made by the first that asks."""
-        key = f"{self._prefix}:{{secret}}"
-
-        def read(client: Any) -> bytes:
-            client.set(key, secrets.token_hex(32), nx=True)
-            return bytes(client.get(key))
-
-        return self.caller.use(read)
+        if self._secret is None:
+            key = f"{self._prefix}:{{secret}}"
+            _, self._secret = self.caller.ask(("SET", key, secrets.token_hex(32), "NX"), ("GET", key))
+        return self._secret
 
     def warnings(self) -> list[str]:
         """Tell what is set up on the server in a way that can lose data; nothing where the server does not say."""

@@ -18,8 +18,8 @@ from ..rules.windows import Period
 from ..store.board_store import BoardStore
 from ..store.bundle import manifest
 from ..store.calls import Caller, Dialect
+from ..store.sharing import Shared
 from ..store.users import Users
-from .batching import Batcher
 from .closings import Closed, Closings
 from .places import Places
 from .reading import Clock, Reader, system_clock
@@ -56,7 +56,7 @@ class Leaderboard(Reader):
         self._closings = Closings(board, store, self._seasons)
         self._counted = counted
         self._submitter = Submitter(board, store, self._seasons)
-        self._batchers = {ranks: Batcher(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
+        self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 
     def submit(
         self,
@@ -72,7 +72,7 @@ class Leaderboard(Reader):
     ) -> Receipt:
         """Count points for a user in every window, at once and once. Threads that submit at the same time share a call."""
         submission = Submission(user_id, points, submission_id, at, segments, user_name, update)
-        outcome = self._batchers[ranks].submit(submission)
+        outcome = self._shared[ranks].run(submission)
         if isinstance(outcome, LeaderboardError):
             raise outcome
         self._tell_of([outcome])

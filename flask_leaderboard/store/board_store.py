@@ -158,20 +158,16 @@ class BoardStore:
 
     def mark(self, field: str, now: int) -> int:
         """Give the time that a mark of the board stands at; a new one is put at `now`."""
-
-        def read(client: Any) -> int:
-            client.hsetnx(self.keys.board, field, now)
-            return int(client.hget(self.keys.board, field))
-
-        return self._caller.use(read)
+        _, mark = self._caller.ask(("HSETNX", self.keys.board, field, now), ("HGET", self.keys.board, field))
+        return int(mark)
 
     def move_mark(self, field: str, now: int) -> None:
-        self._caller.use(lambda client: client.hset(self.keys.board, field, now))
+        self._caller.ask(("HSET", self.keys.board, field, now))
 
     def claim(self, duty: str, seconds: int) -> bool:
         """Take a duty for so many seconds; False where another process has it."""
-        key = f"{self.keys.board}:@claim:{duty}"
-        return bool(self._caller.use(lambda client: client.set(key, "1", nx=True, ex=seconds)))
+        (answer,) = self._caller.ask(("SET", f"{self.keys.board}:@claim:{duty}", "1", "NX", "EX", seconds))
+        return answer is not None
 
     def segment_labels(self) -> list[str]:
         """List the segment values the board has seen, as ``country=NL``."""
@@ -179,7 +175,7 @@ class BoardStore:
 
     def _labels_of(self, segment: Segment | str) -> list[str]:
         name = segment if isinstance(segment, str) else segment.name
-        labels: set[bytes] = self._caller.use(lambda client: client.smembers(self.keys.segment_values(name)))
+        (labels,) = self._caller.ask(("SMEMBERS", self.keys.segment_values(name)))
         return [label.decode() for label in labels]
 
     def expire_period(self, window: Window, period: Period) -> None:
@@ -190,13 +186,7 @@ class BoardStore:
         labels = (None, *self.segment_labels())
         keys = [key for label in labels for key in self.rankings.get(window, period, label).data_keys]
 
-        def expire(client: Any) -> None:
-            pipeline = client.pipeline(transaction=False)
-            for key in keys:
-                pipeline.pexpireat(key, moment // 1000)
-            pipeline.execute()
-
-        self._caller.use(expire)
+        self._caller.ask(*(("PEXPIREAT", key, moment // 1000) for key in keys))
 
     def _read(self, command: str, ranking: Ranking, *args: str | int) -> Any:
         return self._call(command, [self.keys.board, *ranking.keys], [ranking.line, *args])

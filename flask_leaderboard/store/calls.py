@@ -11,8 +11,10 @@ from redis.exceptions import NoScriptError, ResponseError
 from .. import errors
 from .bundle import library_text, manifest, script_text
 from .gate import Gate
+from .sharing import Shared
 
 Arg = str | bytes | int
+Commands = Sequence[Sequence[Arg]]
 T = TypeVar("T")
 
 _ERRORS: dict[str, type[errors.LeaderboardError]] = {
@@ -85,12 +87,16 @@ class Functions:
 
 
 class Caller:
-    """Runs commands of the bundle, loading them where the server does not have them; all of it goes through the gate."""
+    """Runs commands of the bundle, loading them where the server does not have them; all of it goes through the gate.
+
+    Calls that threads make at the same time go to the server together.
+    """
 
     def __init__(self, client: Redis, dialect: Dialect | None = None, gate: Gate | None = None) -> None:
         self.client: Any = client
         self.dialect = dialect or Scripts()
         self.gate = gate or Gate()
+        self._shared: Shared[Commands, list[Any]] | None = Shared(self._send_together) if isinstance(client, Redis) else None
 
     def use(self, work: Callable[[Any], T]) -> T:
         """Let `work` use the client for plain Redis commands."""
@@ -101,18 +107,55 @@ class Caller:
             raise as_error(error) from error
 
     def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
+        """Run a command of the bundle."""
         words = (*self.dialect.words(command), len(keys), *keys, *args)
+        (reply,) = self._send((words,))
+        if isinstance(reply, ResponseError) and self.dialect.is_missing(reply):
+            self.ask(self.dialect.loading(command))
+            (reply,) = self._send((words,))
+        return self._checked(reply)
+
+    def ask(self, *commands: Sequence[Arg]) -> list[Any]:
+        """Send plain Redis commands together; give their replies as Redis writes them."""
+        return [self._checked(reply) for reply in self._send(commands)]
+
+    def _checked(self, reply: Any) -> Any:
+        if not isinstance(reply, ResponseError):
+            return reply
         try:
             with self.gate:
-                return self._call(command, words)
+                raise reply
         except ResponseError as error:
             raise as_error(error) from error
 
-    def _call(self, command: str, words: Sequence[Arg]) -> Any:
+    def _send(self, commands: Commands) -> list[Any]:
+        """Give the reply to each command, or its error in place of it."""
+        return self._shared.run(commands) if self._shared else [self._send_alone(words) for words in commands]
+
+    def _send_alone(self, words: Sequence[Arg]) -> Any:
         try:
-            return self.client.execute_command(*words)
+            with self.gate:
+                return self.client.execute_command(*words)
         except ResponseError as error:
-            if not self.dialect.is_missing(error):
+            return error
+
+    def _send_together(self, calls: Sequence[Commands]) -> list[list[Any]]:
+        """Send the commands of several calls down one connection, then read all replies."""
+        pool = self.client.connection_pool
+        with self.gate:
+            connection: Any = pool.get_connection()
+            try:
+                connection.send_packed_command(connection.pack_commands([words for call in calls for words in call]))
+                return [[_reply(connection) for _ in call] for call in calls]
+            except BaseException:
+                connection.disconnect()  # replies that nobody has read must not meet the next call
                 raise
-        self.client.execute_command(*self.dialect.loading(command))
-        return self.client.execute_command(*words)
+            finally:
+                pool.release(connection)
+
+
+def _reply(connection: Any) -> Any:
+    try:
+        return connection.read_response()
+    except ResponseError as error:
+        return error

@@ -29,8 +29,7 @@ class Users:
     def put_names(self, names: Mapping[str, str]) -> None:
         """Keep display names; metadata stays as it is."""
         if names:
-            items = [text for pair in names.items() for text in pair]
-            self._caller.use(lambda client: client.hset(self._names, items=items))
+            self._caller.ask(("HSET", self._names, *(text for pair in names.items() for text in pair)))
 
     def put(self, user_id: str, profile: Profile) -> None:
         """Keep a profile in place of the one before."""
@@ -52,17 +51,7 @@ class Users:
         if not user_ids:
             return []
         keys = (self._names, self._metadata) if metadata else (self._names,)
-
-        def read(client: Any) -> list[list[bytes | None]]:
-            if len(keys) == 1:
-                return [client.hmget(keys[0], user_ids)]
-            pipeline = client.pipeline(transaction=False)
-            for key in keys:
-                pipeline.hmget(key, user_ids)
-            found: list[list[bytes | None]] = pipeline.execute()
-            return found
-
-        names, *rest = self._caller.use(read)
+        names, *rest = self._caller.ask(*(("HMGET", key, *user_ids) for key in keys))
         texts = rest[0] if rest else [None] * len(user_ids)
         return [_profile(name, text) for name, text in zip(names, texts, strict=True)]
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Request, Response, request
+from flask import Request, Response
 from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import MethodNotAllowed
 
@@ -20,18 +20,18 @@ from .service import Service
 _logger = logging.getLogger("flask_leaderboard")
 
 
-def dispatch(service: Service, operations: Mapping[str, Operation], path: Mapping[str, str]) -> Response:
+def dispatch(service: Service, request: Request, operations: Mapping[str, Operation], path: Mapping[str, str]) -> Response:
     """Answer a request to a path with the operation of its method."""
     operation = operations.get("GET" if request.method == "HEAD" else request.method)
     if operation is None:
         raise MethodNotAllowed(sorted(operations), f"{request.method} is not a method of this path")
     limit_body(request, service.settings.max_body_bytes)
-    _check_caller(service, operation, path)
+    _check_caller(service, request, operation, path)
     if operation.shared:
         key = (operation.name, request.path, request.query_string)
-        answer = service.cache.get(key, lambda: _answer(service, operation, path))
+        answer = service.cache.get(key, lambda: _answer(service, request, operation, path))
     else:
-        answer = _answer(service, operation, path)
+        answer = _answer(service, request, operation, path)
     _tell_of_closed(service)
     return answer.respond(request)
 
@@ -47,7 +47,7 @@ def load(schema: Schema, data: Any, what: str) -> Any:
         raise FieldsError(messages if isinstance(messages, dict) else {"_schema": messages}, what) from None
 
 
-def _check_caller(service: Service, operation: Operation, path: Mapping[str, str]) -> None:
+def _check_caller(service: Service, request: Request, operation: Operation, path: Mapping[str, str]) -> None:
     if operation.role is None:
         return
     service.access.check(request, operation.role, path.get("user_id"))
@@ -55,8 +55,8 @@ def _check_caller(service: Service, operation: Operation, path: Mapping[str, str
         service.signatures.check(request, service.hub.clock(), service.hub.remember)
 
 
-def _answer(service: Service, operation: Operation, path: Mapping[str, str]) -> Answer:
-    query = load(operation.query, _query(request), "query")
+def _answer(service: Service, request: Request, operation: Operation, path: Mapping[str, str]) -> Answer:
+    query = load(operation.query, _query(request), "query") if request.query_string else {}
     body = load(operation.body, read_body(request), "body") if operation.body is not None else None
     as_of = service.hub.clock() if operation.dated else None
     content = operation.run(Call(service, path, query, body))
@@ -64,8 +64,6 @@ def _answer(service: Service, operation: Operation, path: Mapping[str, str]) -> 
 
 
 def _query(request: Request) -> dict[str, str]:
-    if not request.query_string:
-        return {}
     found = {}
     for name, values in request.args.lists():
         if len(values) > 1:

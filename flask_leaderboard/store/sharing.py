@@ -1,6 +1,6 @@
-"""Submissions of concurrent threads, brought to Redis together.
+"""Work of concurrent threads, brought to Redis together.
 
-A call to Redis costs the same client time for one submission as for many. The first thread to come leads: it takes what
+A call to Redis costs the client about the same for one item as for many. The first thread to come leads: it takes what
 waits, makes the call and hands out the outcomes. Whoever comes meanwhile waits for the next call, led by one of them. A thread
 that is alone calls at once.
 """
@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar, cast
 
 from ..errors import LeaderboardError, StoreUnavailableError
-from ..rules.submission import Submission
-from .submitting import Outcome
 
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
 MOST_AT_ONCE = 200
 
 
-class Ticket:
-    """A submission on its way. Its thread waits at `wake` until it has an outcome, or is to lead."""
+class Ticket(Generic[Item, Outcome]):
+    """An item on its way. Its thread waits at `wake` until it has an outcome, or is to lead."""
 
-    __slots__ = ("failure", "leads", "outcome", "submission", "wake")
+    __slots__ = ("failure", "item", "leads", "outcome", "wake")
 
-    def __init__(self, submission: Submission) -> None:
-        self.submission = submission
+    def __init__(self, item: Item) -> None:
+        self.item = item
         self.wake = threading.Lock()
         self.wake.acquire()
         self.outcome: Outcome | None = None
@@ -31,18 +32,18 @@ class Ticket:
         self.leads = False
 
 
-class Batcher:
-    """Lets threads share calls to `run`, which takes submissions and gives an outcome for each."""
+class Shared(Generic[Item, Outcome]):
+    """Lets threads share calls to `run`, which takes items and gives an outcome for each."""
 
-    def __init__(self, run: Callable[[Sequence[Submission]], list[Outcome]]) -> None:
-        self._run = run
+    def __init__(self, run: Callable[[Sequence[Item]], Sequence[Outcome]]) -> None:
+        self._run_all = run
         self._lock = threading.Lock()
-        self._waiting: list[Ticket] = []
+        self._waiting: list[Ticket[Item, Outcome]] = []
         self._busy = False
 
-    def submit(self, submission: Submission) -> Outcome:
-        """Give the outcome of a submission."""
-        ticket = Ticket(submission)
+    def run(self, item: Item) -> Outcome:
+        """Give the outcome of an item."""
+        ticket: Ticket[Item, Outcome] = Ticket(item)
         with self._lock:
             self._waiting.append(ticket)
             ticket.leads, self._busy = not self._busy, True
@@ -52,10 +53,9 @@ class Batcher:
             self._lead()
         if ticket.failure is not None:
             raise _again(ticket.failure)
-        assert ticket.outcome is not None  # noqa: S101 - for mypy: who leads or is woken has one
-        return ticket.outcome
+        return cast(Outcome, ticket.outcome)
 
-    def _wait(self, ticket: Ticket) -> None:
+    def _wait(self, ticket: Ticket[Item, Outcome]) -> None:
         try:
             ticket.wake.acquire()
         except BaseException:  # the thread is being stopped: nobody may wait for it to lead
@@ -70,7 +70,7 @@ class Batcher:
         with self._lock:
             taken, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
         try:
-            outcomes = self._run([ticket.submission for ticket in taken])
+            outcomes = self._run_all([ticket.item for ticket in taken])
             for ticket, outcome in zip(taken, outcomes, strict=True):
                 ticket.outcome = outcome
         except Exception as failure:

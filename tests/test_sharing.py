@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from flask_leaderboard import Receipt, Submission
-from flask_leaderboard.engine.batching import MOST_AT_ONCE, Batcher
 from flask_leaderboard.engine.submitting import Outcome
 from flask_leaderboard.errors import StoreUnavailableError
+from flask_leaderboard.store.sharing import MOST_AT_ONCE, Shared
 
 
 class Held:
@@ -31,10 +31,10 @@ class Held:
         return [Receipt(submission.user_id, ()) for submission in submissions]
 
 
-def start(batcher: Batcher, user_id: str, outcomes: dict[str, object]) -> threading.Thread:
+def start(shared: Shared[Submission, Outcome], user_id: str, outcomes: dict[str, object]) -> threading.Thread:
     def run() -> None:
         try:
-            outcomes[user_id] = batcher.submit(Submission(user_id, 1))
+            outcomes[user_id] = shared.run(Submission(user_id, 1))
         except BaseException as error:
             outcomes[user_id] = error
 
@@ -53,11 +53,11 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def play(held: Held, riders: int) -> dict[str, object]:
     """Let one thread lead and others come while its call is under way."""
-    batcher, outcomes = Batcher(held), dict[str, object]()
-    threads = [start(batcher, "leader", outcomes)]
+    shared, outcomes = Shared(held), dict[str, object]()
+    threads = [start(shared, "leader", outcomes)]
     assert held.entered.wait(10)
-    threads += [start(batcher, f"rider{number}", outcomes) for number in range(riders)]
-    wait_for(lambda: len(batcher._waiting) == riders)
+    threads += [start(shared, f"rider{number}", outcomes) for number in range(riders)]
+    wait_for(lambda: len(shared._waiting) == riders)
     held.go.set()
     for thread in threads:
         thread.join(10)
@@ -98,7 +98,7 @@ def test_a_leader_that_is_stopped_leaves_nobody_waiting() -> None:
 def test_alone_it_calls_at_once() -> None:
     held = Held()
     held.go.set()
-    assert Batcher(held).submit(Submission("ann", 1)) == Receipt("ann", ())
+    assert Shared(held).run(Submission("ann", 1)) == Receipt("ann", ())
     assert held.batches == [["ann"]]
 
 
@@ -108,8 +108,8 @@ class Interrupted(BaseException):
 
 def test_a_waiting_thread_that_is_stopped_passes_the_lead_on(monkeypatch: pytest.MonkeyPatch) -> None:
     held, outcomes = Held(), dict[str, object]()
-    batcher = Batcher(held)
-    leader = start(batcher, "leader", outcomes)
+    shared = Shared(held)
+    leader = start(shared, "leader", outcomes)
     assert held.entered.wait(10)
     stopped = Submission("stopped", 1)
 
@@ -118,10 +118,10 @@ def test_a_waiting_thread_that_is_stopped_passes_the_lead_on(monkeypatch: pytest
 
         def acquire(self) -> None:
             if ticket_is_made.is_set():
-                rider.append(start(batcher, "rider", outcomes))
-                wait_for(lambda: len(batcher._waiting) == 2)
+                rider.append(start(shared, "rider", outcomes))
+                wait_for(lambda: len(shared._waiting) == 2)
                 held.go.set()
-                wait_for(lambda: batcher._waiting[0].leads)
+                wait_for(lambda: shared._waiting[0].leads)
                 raise Interrupted
             ticket_is_made.set()
             monkeypatch.undo()
@@ -131,9 +131,9 @@ def test_a_waiting_thread_that_is_stopped_passes_the_lead_on(monkeypatch: pytest
 
     rider: list[threading.Thread] = []
     ticket_is_made = threading.Event()
-    monkeypatch.setattr("flask_leaderboard.engine.batching.threading.Lock", Breaking)
+    monkeypatch.setattr("flask_leaderboard.store.sharing.threading.Lock", Breaking)
     with pytest.raises(Interrupted):
-        batcher.submit(stopped)
+        shared.run(stopped)
     leader.join(10)
     rider[0].join(10)
     assert isinstance(outcomes["rider"], Receipt)

@@ -19,7 +19,7 @@ import psutil
 import pytest
 from redis import Redis
 
-from flask_leaderboard.backends import embedded
+from flask_leaderboard.backends import embedded, parts
 from flask_leaderboard.backends.embedded import EmbeddedServer
 from flask_leaderboard.errors import ConfigurationError, StoreUnavailableError
 from tests.servers import Server
@@ -449,7 +449,7 @@ def test_folder_with_long_path_and_spaces(folder: Path, serve: Serve) -> None:
     try:
         with server.client() as client:
             assert client.set("a", "b")
-        assert server.socket.parent.parent == Path(embedded.tempfile.gettempdir()).resolve()
+        assert server.socket.parent.parent == Path(parts.tempfile.gettempdir()).resolve()
         assert len(os.fsencode(server.socket)) <= 100
         assert len(servers_of(place)) == 1
         server.close()
@@ -478,7 +478,7 @@ def test_folder_open_to_others_is_refused(folder: Path, serve: Serve) -> None:
 
 def test_stranger_on_the_socket_is_not_used(folder: Path, join: Join) -> None:
     folder.mkdir(mode=0o700)
-    stranger = Server(embedded.find_binary())
+    stranger = Server(parts.find_binary())
     try:
         (folder / "redis.sock").symlink_to(stranger.socket)
         user = join()
@@ -571,19 +571,19 @@ def test_missing_wheel_tells_the_remedy(folder: Path, monkeypatch: pytest.Monkey
 
 
 def test_wheel_without_binary_tells_the_remedy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded.os, "access", lambda *_: False)
+    monkeypatch.setattr(parts.os, "access", lambda *_: False)
     with pytest.raises(ConfigurationError, match=r"no server that runs on this platform.*LEADERBOARD_REDIS_URL"):
         EmbeddedServer(folder)
 
 
 def test_windows_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded.sys, "platform", "win32")
+    monkeypatch.setattr(parts.sys, "platform", "win32")
     with pytest.raises(ConfigurationError, match=r"not run on Windows.*LEADERBOARD_REDIS_URL"):
         EmbeddedServer(folder)
 
 
 def test_python_inside_another_server(folder: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded.sys, "executable", "/usr/bin/uwsgi")
+    monkeypatch.setattr(parts.sys, "executable", "/usr/bin/uwsgi")
     server = serve(folder)
     assert server.python == Path(sys.prefix) / "bin" / "python3"
     with server.client() as client:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,8 +13,12 @@ from urllib.parse import quote
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from hypothesis import given
+from hypothesis import strategies as st
+from marshmallow import Schema, ValidationError
 
 from flask_leaderboard.rules.instants import DAY, to_datetime
+from flask_leaderboard.web.schemas import SubmissionSchema
 from flask_leaderboard.web.service import service_of
 from tests.conftest import SetClock
 from tests.servers import Fake, Server
@@ -475,3 +480,20 @@ def test_docs(client: FlaskClient) -> None:
 def test_a_day_in_a_timezone_is_told_in_utc(client: FlaskClient, clock: SetClock) -> None:
     at = (to_datetime(clock.now) - timedelta(minutes=5)).astimezone(UTC).isoformat()
     assert submit(client, "ann", 1, at=at.replace("+00:00", "Z")).status_code == 200
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["user_id", "points", "board", "submission_id", "user_name", "at", "update", "segments", "other"]),
+        st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.just("best"), st.just({"country": "NL"})),
+    )
+)
+def test_the_short_way_of_loading_gives_what_the_long_way_gives(data: dict[str, Any]) -> None:
+    def outcome(load: Callable[..., Any]) -> Any:
+        try:
+            return load(data)
+        except ValidationError as error:
+            return error.messages
+
+    schema = SubmissionSchema()
+    assert repr(outcome(schema.load)) == repr(outcome(partial(Schema.load, schema)))

@@ -86,8 +86,8 @@ class Planner:
         identity = submission.submission_id
         group, forget_at = self._buckets(batch, user_id, identity, now)
         number = batch.target_list(targets) if targets else 0
-        fields = (user_id, identity or "", group, forget_at, number_text(points), at, update, number, "")
-        batch.add("\t".join(map(str, fields)), targets)
+        whose = f"{user_id}\t{identity or ''}\t{group}\t{forget_at}"
+        batch.add(f"{whose}\t{number_text(points)}\t{at}\t{update}\t{number}\t", targets)
         return Waiting(place, submission, targets, closed, closed_error)
 
     def _buckets(self, batch: Batch, user_id: str, identity: str | None, now: int) -> tuple[int, int]:

@@ -48,6 +48,20 @@ class SubmissionSchema(Strict):
         metadata=told("Another update than the board's own"),
     )
 
+    def load(self, data: Any, **options: Any) -> Any:
+        """Load a submission. The usual one has text wherever text belongs: nothing of it needs to be converted field by field."""
+        return dict(data) if _is_plain(data) else super().load(data, **options)
+
+
+_NEEDED = {"user_id", "points"}
+_TEXTS = {"user_id", "board", "submission_id", "user_name"}
+
+
+def _is_plain(data: Any) -> bool:
+    if not isinstance(data, dict) or not data.keys() >= _NEEDED or data["points"] is None:
+        return False
+    return all(type(value) is str and name in _TEXTS for name, value in data.items() if name != "points")
+
 
 class BatchSchema(Strict):
     submissions = fields.List(

@@ -1,7 +1,7 @@
 """A game with a leaderboard: ``pip install "flask-leaderboard[embedded]"``, then ``flask --app examples/minimal.py run``.
 
-    curl -X POST localhost:5000/match/mary1934/won
-    curl localhost:5000/v1/scores
+curl -X POST localhost:5000/match/mary1934/won
+curl localhost:5000/v1/scores
 """
 
 from flask import Flask

@@ -15,6 +15,7 @@ from .rules.declaration import declare_board
 
 ROLES = ("read", "submit", "admin")
 _PREFIX = "LEADERBOARD_"
+_TOKEN = re.compile(r"[!-~]+")
 _SHA256 = re.compile(r"sha256:[0-9a-fA-F]{64}")
 _logger = logging.getLogger("flask_leaderboard")
 
@@ -32,7 +33,7 @@ def _key_prefix(value: Any) -> str:
 
 
 def _url_prefix(value: Any) -> str:
-    if not isinstance(value, str) or not re.fullmatch(r"(/[^/\s<>]+)+", value):
+    if not isinstance(value, str) or not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", value):
         raise ValueError("must be a path such as '/v1', without '/' at its end")
     return value
 
@@ -67,6 +68,8 @@ def _tokens(value: Any) -> Mapping[str, tuple[str, ...]]:
         raise ValueError("must be a mapping with the keys 'read', 'submit' and 'admin'")
     tokens = {role: _texts(value.get(role, ())) for role in ROLES}
     for token in (token for listed in tokens.values() for token in listed):
+        if not _TOKEN.fullmatch(token):
+            raise ValueError("has a token that can't stand in a header: use letters, digits and signs of ASCII, without spaces")
         if token.startswith("sha256:") and not _SHA256.fullmatch(token):
             raise ValueError("has a token that begins with 'sha256:' but is no such digest: 64 hex digits must follow")
     return tokens

@@ -2,6 +2,7 @@
 
 LeaderboardError
 ├── ConfigurationError        a board, window or setting is declared in a way that can't work
+│   └── NoAppError            leaderboards are used outside an app, or the app has none
 ├── InputError                what the caller sent is wrong; nothing was changed
 │   ├── PointsError           points, a score or a bound is not an exact number, or beyond a limit
 │   ├── IdentityError         a user id, submission id or segment is malformed
@@ -43,6 +44,10 @@ class ConfigurationError(LeaderboardError):
     code = "configuration"
 
 
+class NoAppError(ConfigurationError, RuntimeError):
+    """A RuntimeError too: by that, proxies know that there is nothing behind them."""
+
+
 class InputError(LeaderboardError):
     code = "bad_input"
 
@@ -63,8 +68,9 @@ class CursorError(InputError):
     code = "bad_cursor"
 
 
-class UnknownBoardError(LeaderboardError):
+class UnknownBoardError(LeaderboardError, KeyError):
     code = "unknown_board"
+    __str__ = Exception.__str__  # KeyError would put it in quotes
 
 
 class UnknownWindowError(LeaderboardError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from flask import Flask, current_app
+from flask import Flask
 
 from .backends.clients import connector
 from .config import Settings, read_settings
@@ -23,7 +23,7 @@ from .web.access import Access, Authorize
 from .web.blueprint import make_blueprint
 from .web.cache import MicroCache
 from .web.cursors import CursorSigner
-from .web.service import EXTENSION, Service, service_of
+from .web.service import EXTENSION, Service, current_service
 from .web.signatures import Signatures
 
 
@@ -82,9 +82,7 @@ class Leaderboards:
     @property
     def hub(self) -> Hub:
         """All boards of the current app."""
-        if not current_app:
-            raise ConfigurationError("leaderboards belong to an app: use them in a request, or inside 'with app.app_context():'")
-        return service_of(current_app).hub
+        return current_service().hub
 
     def erase(self, user_id: str) -> None:
         """Take a user off every board of the current app, and forget the name and metadata."""

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from flask import current_app
 from werkzeug.local import LocalProxy
 
 from .engine.hub import Hub
-from .web.service import service_of
+from .web.service import current_service
 
-
-def _find() -> Hub:
-    return service_of(current_app).hub
-
-
-current_leaderboards: Hub = LocalProxy(_find)  # type: ignore[assignment]
+current_leaderboards: Hub = LocalProxy(lambda: current_service().hub)  # type: ignore[assignment]
 """The boards of the current app by name: ``current_leaderboards["arena"]``."""

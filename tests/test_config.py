@@ -53,6 +53,11 @@ def test_zero_and_false_can_be_chosen() -> None:
         ("URL_PREFIX", "v1"),
         ("URL_PREFIX", "/v1/"),
         ("URL_PREFIX", ""),
+        ("URL_PREFIX", "/v1?x"),
+        ("BOARDS", [{"name": "arena", "dense": "no"}]),
+        ("BOARDS", [{"name": "arena", "windows": [{"type": "daily", "retention": 60 * 366 * 86400}]}]),
+        ("TOKENS", {"submit": ["sécret"]}),
+        ("TOKENS", {"submit": [" pad "]}),
         ("BOARDS", "arena"),
         ("BOARDS", [5]),
         ("BOARDS", [{"update": "best"}]),
@@ -121,6 +126,8 @@ def test_board_out_of_plain_values() -> None:
     [
         ({"windows": ["hourly"]}, "must have a type"),
         ({"windows": "all"}, "must be a list"),
+        ({"windows": [{"type": []}]}, "must have a type"),
+        ({"windows": [{"type": "every", "length": 1e20}]}, "seconds"),
         ({"windows": [{"type": "daily", "zone": "UTC"}]}, "no rule 'zone'"),
         ({"windows": [{"type": "every"}]}, "not complete"),
         ({"windows": [{"type": "tournament", "name": "cup", "start": "soon", "end": "later"}]}, "ISO 8601"),
@@ -157,6 +164,10 @@ def connect(url: str, folder: Path = Path("unused"), timeout_ms: int = 2000) -> 
         "redis+sentinel:///mymaster",
         "redis+cluster://localhost/0",
         "redis+cluster://localhost:x",
+        "redis+cluster://localhost?socket_timeout=5",
+        "redis://localhost?foo=bar",
+        "redis://localhost?decode_responses=1",
+        "redis://[::1",
     ],
 )
 def test_wrong_url_is_refused_before_anything_connects(url: str) -> None:
@@ -165,9 +176,10 @@ def test_wrong_url_is_refused_before_anything_connects(url: str) -> None:
 
 
 def test_password_is_not_told() -> None:
-    with pytest.raises(ConfigurationError) as caught:
-        connect("redis+cluster://ann:hush@localhost/0")
-    assert "hush" not in str(caught.value)
+    for url in ("redis+cluster://ann:hush@localhost/0", "redis-tls://:hush@localhost", "redis://:hush@localhost?foo=bar"):
+        with pytest.raises(ConfigurationError) as caught:
+            connect(url)
+        assert "hush" not in str(caught.value)
 
 
 def test_memory_is_private_unless_it_has_a_name() -> None:

@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import pytest
-from flask import Flask, jsonify
+from flask import Blueprint, Flask, jsonify
 from flask.json.provider import DefaultJSONProvider
 
 from flask_leaderboard import (
@@ -17,11 +17,12 @@ from flask_leaderboard import (
     Daily,
     Leaderboards,
     Season,
+    Submission,
     current_leaderboards,
     period_closed,
     submission_counted,
 )
-from flask_leaderboard.errors import ConfigurationError, StoreUnavailableError, UnknownBoardError
+from flask_leaderboard.errors import ConfigurationError, LayoutError, ProtocolError, StoreUnavailableError, UnknownBoardError
 from flask_leaderboard.rules.instants import DAY
 from flask_leaderboard.web.service import service_of
 from tests.conftest import SetClock
@@ -72,6 +73,7 @@ def test_several_objects_live_in_one_process() -> None:
         assert list(second) == ["b"]
         with pytest.raises(UnknownBoardError, match="'b'"):
             second["a"]
+        assert current_leaderboards.get("a") is None
 
 
 def test_second_and_missing_init_say_what_to_do() -> None:
@@ -83,6 +85,9 @@ def test_second_and_missing_init_say_what_to_do() -> None:
         Leaderboards(app)
     with pytest.raises(ConfigurationError, match="app_context"):
         leaderboards["default"]
+    with pytest.raises(ConfigurationError, match="app_context"):
+        current_leaderboards["default"]
+    assert not isinstance(current_leaderboards, Flask)
     other = Flask("other")
     with other.app_context(), pytest.raises(ConfigurationError, match="init_app"):
         leaderboards["default"]
@@ -171,6 +176,72 @@ def test_init_connects_to_nothing_and_starts_no_thread(monkeypatch: pytest.Monke
     Leaderboards(app)
     Leaderboards(boards=[arena()]).init_app(Flask("embedded"))
     assert threading.active_count() == threads
+
+
+def test_names_that_cannot_be_kept_do_not_undo_what_counted(caplog: pytest.LogCaptureFixture) -> None:
+    app, told = make_app([arena()]), []
+
+    def hear(sender: Flask, **details: Any) -> None:
+        told.append(details["board"])
+
+    service_of(app).hub.caller.client.set("lb1:{@users}:names", "not a hash")
+    with submission_counted.connected_to(hear, app), app.app_context():
+        assert current_leaderboards["arena"].submit_many([Submission("ann", 5, user_name="Ann")]) != []
+        with pytest.raises(ProtocolError):
+            current_leaderboards["arena"].top()
+    assert told == ["arena"]
+    assert "not kept" in caplog.text
+
+
+def test_one_board_that_is_stuck_keeps_no_user_on_the_others() -> None:
+    app = make_app([Board("stuck"), arena()])
+    with app.app_context():
+        for name in ("stuck", "arena"):
+            current_leaderboards[name].submit("ann", 5, user_name="Ann")
+        current_leaderboards.caller.client.hset("lb1:{stuck}", "layout:all", "other rules")
+        with pytest.raises(LayoutError):
+            current_leaderboards.erase("ann")
+        assert current_leaderboards["arena"].rank("ann") is None
+        assert current_leaderboards.users.get(["ann"])[0].user_name is None
+
+
+def test_board_may_be_called_as_it_likes() -> None:
+    for name in ("secret", "users", "app", "seen"):
+        client = make_app([Board(name)], redis_url=f"memory://called-{name}").test_client()
+        for user in ("ann", "bob"):
+            client.post("/v1/scores", json={"user_id": user, "points": 1, "user_name": user}, headers=SUBMIT)
+        assert client.get("/v1/scores?limit=1").json["cursor"]
+
+
+def test_thread_that_asks_nonsense_harms_no_other(backends: Any) -> None:
+    server = backends("valkey9")
+    app = make_app([arena()], redis_url=f"unix://{server.socket}")
+    hub, stop, failures = service_of(app).hub, threading.Event(), []
+
+    def read() -> None:
+        while not stop.is_set():
+            try:
+                hub["arena"].top()
+            except Exception as error:
+                failures.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(200):
+        with pytest.raises(UnicodeEncodeError):
+            hub.users.get(["\ud800"])
+    stop.set()
+    for thread in threads:
+        thread.join(10)
+    assert failures == []
+    hub.close()
+
+
+def test_blueprint_of_the_same_name_is_no_hindrance() -> None:
+    app = memory_app()
+    app.register_blueprint(Blueprint("leaderboard", __name__))
+    Leaderboards(app)
 
 
 def test_dead_redis_is_a_503_at_once_and_heals(backends: Any) -> None:

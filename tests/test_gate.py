@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from redis import Redis, exceptions
 
@@ -9,6 +12,9 @@ from flask_leaderboard import Board, Leaderboard
 from flask_leaderboard.errors import ProtocolError, StoreUnavailableError
 from flask_leaderboard.store.calls import Caller
 from flask_leaderboard.store.gate import Gate
+from flask_leaderboard.web.service import service_of
+from tests.servers import FLAVOURS, Server
+from tests.web import SUBMIT, arena, make_app
 
 
 class Watch:
@@ -63,18 +69,54 @@ def test_success_between_failures_keeps_the_gate_open(gate: Gate) -> None:
             pass
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        exceptions.ReadOnlyError("READONLY You can't write against a read only replica."),
-        exceptions.OutOfMemoryError("OOM command not allowed"),
-        exceptions.ResponseError("MISCONF Errors writing to the AOF file: No space left on device"),
-        exceptions.ResponseError("NOREPLICAS Not enough good replicas to write."),
-    ],
-)
-def test_refused_writes_pass_by_without_closing_the_gate(gate: Gate, error: Exception) -> None:
+def test_refusals_do_not_close_the_gate(gate: Gate) -> None:
+    for error in (exceptions.ResponseError("OOM"), exceptions.ReadOnlyError("READONLY"), exceptions.MaxConnectionsError("all")):
+        for _ in range(5):
+            with pytest.raises((exceptions.ResponseError, StoreUnavailableError)), gate:
+                raise error
+    with gate:
+        pass
+
+
+@pytest.fixture
+def own_server(backends: Any) -> Iterator[Server]:
+    server = FLAVOURS["valkey9"].start()
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize("trouble", ["OOM", "READONLY", "NOREPLICAS"])
+def test_server_that_takes_no_writes_is_a_503(own_server: Server, trouble: str) -> None:
+    app = make_app([arena()], redis_url=f"unix://{own_server.socket}")
+    client = app.test_client()
+    body = {"user_id": "ann", "points": 1, "user_name": "Ann"}
+    assert client.post("/v1/scores", json=body, headers=SUBMIT).status_code == 200
+    if trouble == "OOM":
+        own_server.client.config_set("maxmemory", "1mb")
+    elif trouble == "READONLY":
+        own_server.client.replicaof("127.0.0.1", "1")
+    else:
+        own_server.client.config_set("min-replicas-to-write", "1")
+    for _ in range(4):
+        for answer in (
+            client.post("/v1/scores", json=body, headers=SUBMIT),
+            client.post("/v1/scores/batch", json={"submissions": [body]}, headers=SUBMIT),
+            client.put("/v1/users/ann", json={"user_name": "Ann"}, headers=SUBMIT),
+        ):
+            assert (answer.status_code, answer.json["code"]) == (503, "store_unavailable")
+            assert answer.headers["Retry-After"] == "1"
+        assert client.get("/v1/scores").json["total"] == 1
+
+
+def test_pool_that_is_used_up_is_no_dead_server(own_server: Server) -> None:
+    app = make_app([arena()], redis_url=f"unix://{own_server.socket}?max_connections=1", redis_rest_ms=60_000)
+    hub = service_of(app).hub
+    assert app.test_client().get("/v1/scores").status_code == 200
+    held = hub.caller.client.connection_pool.get_connection()
     for _ in range(5):
-        assert "takes no writes" in str(fail(gate, error))
+        assert app.test_client().get("/v1/scores").status_code == 503
+    hub.caller.client.connection_pool.release(held)
+    assert app.test_client().get("/v1/scores").status_code == 200
 
 
 def test_other_errors_go_through_as_they_are(gate: Gate) -> None:

@@ -117,10 +117,10 @@ def until(check: Callable[[], Any], log: Callable[[], str] = lambda: "", seconds
 
 def servers_on(folder: Path) -> list[psutil.Process]:
     """List the Redis servers and their keepers that work in a folder."""
-    found = []
+    found, data = [], str(folder / "instance")
     for process in psutil.process_iter():
         try:
-            if any(str(folder / "instance") in part for part in process.cmdline()):
+            if process.cwd().startswith(data) or any(data in part for part in process.cmdline()):
                 found.append(process)
         except psutil.Error:
             continue

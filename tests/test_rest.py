@@ -193,7 +193,7 @@ def test_batch_gives_a_result_for_each_item(client: FlaskClient) -> None:
         {"user_id": "ann", "points": 5, "submission_id": "m1"},
         {"user_id": "bob"},
         {"user_id": "cat", "points": 1.5},
-        "dan",
+        None,
         {"user_id": "eve", "points": 0.5, "board": "cup"},
         {"user_id": "fay", "points": 1, "board": "nope"},
         {"user_id": "ann", "points": 2},
@@ -267,6 +267,15 @@ def test_pages_go_on_in_their_period_when_a_new_one_begins(client: FlaskClient, 
     clock.now += DAY
     second = client.get(f"/v1/scores?limit=2&window=daily&cursor={first['cursor']}").json
     assert ([row["user_id"] for row in second["data"]], second["period"]) == (["cat"], first["period"])
+
+
+def test_pages_of_the_previous_period_stay_there(client: FlaskClient, clock: SetClock) -> None:
+    fill(client, {"ann": 3, "bob": 2, "cat": 1})
+    clock.now += DAY
+    first = client.get("/v1/scores?limit=2&window=daily&period=previous").json
+    clock.now += DAY // 2
+    second = client.get(f"/v1/scores?limit=2&window=daily&period=previous&cursor={first['cursor']}").json
+    assert ([row["user_id"] for row in second["data"]], second["period"]) == (["cat"], "2050-07-02")
 
 
 def test_cursor_is_bound_to_its_ranking(client: FlaskClient, app: Flask) -> None:
@@ -461,6 +470,8 @@ def test_head_and_wrong_methods(client: FlaskClient) -> None:
     wrong = client.patch("/v1/scores")
     assert (code(wrong), wrong.headers["Allow"]) == ((405, "method_not_allowed"), "GET, POST")
     assert code(client.delete("/v1/scores/ann")) == (405, "method_not_allowed")
+    assert client.options("/v1/scores").headers["Allow"] == "GET, POST, OPTIONS"
+    assert client.options("/v1/health").headers["Allow"] == "GET, OPTIONS"
 
 
 def test_health(client: FlaskClient) -> None:

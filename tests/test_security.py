@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from typing import Any
 
 import pytest
@@ -115,6 +116,19 @@ def test_host_check_may_let_players_in() -> None:
     assert client.post("/v1/scores", json=BODY).status_code == 200
 
 
+@pytest.mark.parametrize("answer", [1, "no", [], object()])
+def test_host_check_must_say_yes_or_no(answer: Any) -> None:
+    client = make_app([arena()], authorize=lambda role, user_id: answer).test_client()
+    response = FlaskClient(client.application).delete("/v1/users/ann")
+    assert (response.status_code, response.json["code"]) == (500, "configuration")
+
+
+def test_host_check_that_has_no_opinion_leaves_reads_public() -> None:
+    client = make_app([arena()], authorize=lambda role, user_id: None).test_client()
+    assert client.get("/v1/scores").status_code == 200
+    assert code(client.post("/v1/scores", json=BODY)) == (401, "unauthorized")
+
+
 @pytest.fixture
 def signed_app(clock: SetClock) -> Flask:
     return make_app([arena()], clock=clock, signature_secrets=["new", "old"], signature_window_s=60)
@@ -160,6 +174,22 @@ def test_signature_covers_the_query(signed_app: Flask, clock: SetClock) -> None:
     assert code(client.delete("/v1/users/a?x=1", headers={**headers, **bearer("r00t")})) == (400, "bad_input")
 
 
+@pytest.mark.parametrize(("user", "path"), [("a b", "a%20b"), ("a?b=1", "a%3Fb%3D1"), ("ö", "%C3%B6"), ("a:b", "a%3Ab")])
+def test_signed_path_is_percent_encoded(signed_app: Flask, clock: SetClock, user: str, path: str) -> None:
+    timestamp = str(clock.now // 1000)
+    signature = sign("new", timestamp, "DELETE", f"/v1/users/{path}", b"")
+    headers = {"Leaderboard-Timestamp": timestamp, "Leaderboard-Signature": signature, **bearer("r00t")}
+    assert signed_app.test_client().delete(f"/v1/users/{path}", headers=headers).json["user_id"] == user
+
+
+def test_strange_bytes_in_a_signed_query(signed_app: Flask, clock: SetClock) -> None:
+    timestamp = str(clock.now // 1000)
+    headers = {"Leaderboard-Timestamp": timestamp, "Leaderboard-Signature": "x", **SUBMIT}
+    environ = {"QUERY_STRING": "\xff"}
+    response = signed_app.test_client().post("/v1/scores", json=BODY, headers=headers, environ_overrides=environ)
+    assert code(response) == (401, "unauthorized")
+
+
 def test_signature_is_good_for_a_while_and_once(signed_app: Flask, clock: SetClock) -> None:
     client = signed_app.test_client()
     for shift in (-60_001, 60_001):
@@ -198,6 +228,8 @@ def send(client: FlaskClient, body: bytes, content_type: str = "application/json
         b'{"user_id": "a", "points": -Infinity}',
         b'{"user_id": "a", "points": 1e999}',
         b'{"user_id": "a", "points": 1, "points": 2}',
+        b'{"user_id": "a", "points": 1e-99999999999999999999}',
+        b'{"user_id": "a", "points": 0e99999999999999999999}',
         b'{"user_id": "a", "points": 9007199254740993.0}',
         b'{"user_id": "a", "points": 0.10000000000000001}',
         b'{"user_id": "a", "points": ' + b"9" * 5000 + b"}",
@@ -217,6 +249,27 @@ def test_hostile_bodies_are_refused_and_change_nothing(client: FlaskClient, body
     assert response.status_code == 400
     assert response.json["code"] in ("bad_input", "bad_points", "bad_id")
     assert client.get("/v1/scores").json["total"] == 0
+
+
+def test_doubled_name_is_found_in_no_time(client: FlaskClient) -> None:
+    names = [f'"{number}":1' for number in range(60_000)]
+    body = ("{" + ",".join([*names, names[-1]]) + "}").encode()
+    started = time.process_time()
+    assert code(client.post("/v1/scores/query", data=body, content_type="application/json")) == (400, "bad_input")
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize("query", ["min=1e-99999999999999999999", "min=0e99999999999999999999", "min=1٢", f"max={'9' * 321}"])
+def test_numbers_beyond_all_bounds(client: FlaskClient, query: str) -> None:
+    assert client.get(f"/v1/scores?{query}").status_code == 400
+    assert client.get(f"/v1/boards/arena?percentile={query.partition('=')[2]}").status_code == 400
+
+
+def test_deep_metadata_is_refused(client: FlaskClient) -> None:
+    for depth in (20, 900, 979, 1020):
+        body = b'{"metadata":{"a":' + b"[" * depth + b"]" * depth + b"}}"
+        assert client.put("/v1/users/a", data=body, headers=SUBMIT, content_type="application/json").status_code == 400
+    assert client.get("/v1/users/a").status_code == 404
 
 
 def test_large_bodies_are_refused(client: FlaskClient) -> None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from redis import Redis
 from redis.backoff import NoBackoff
@@ -28,7 +28,10 @@ def connector(url: str, folder: Path, *, timeout_ms: int, connect_timeout_ms: in
 
     Calls are sent once: whether what may have run is sent again is for the caller to decide.
     """
-    scheme = urlsplit(url).scheme
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise ConfigurationError(f"LEADERBOARD_REDIS_URL {_masked(url)!r} can't be read: {error}") from error
     options: dict[str, Any] = {
         "socket_timeout": timeout_ms / 1000,
         "socket_connect_timeout": connect_timeout_ms / 1000,
@@ -44,26 +47,31 @@ def connector(url: str, folder: Path, *, timeout_ms: int, connect_timeout_ms: in
         return _embedded(url, folder, options)
     if scheme == "memory":
         return _memory(url)
-    raise ConfigurationError(f"LEADERBOARD_REDIS_URL {url!r} must begin with one of {', '.join(f'{s}://' for s in SCHEMES)}")
+    raise ConfigurationError(
+        f"LEADERBOARD_REDIS_URL {_masked(url)!r} must begin with one of {', '.join(f'{s}://' for s in SCHEMES)}"
+    )
 
 
 def _plain(url: str, options: dict[str, Any]) -> Connect:
     try:
-        Redis.from_url(url, **options).close()  # connects to nothing, but refuses what is no URL
-    except (ValueError, TypeError) as error:
+        client = Redis.from_url(url, **options)
+        client.connection_pool.make_connection()  # connects to nothing, but refuses options that are none
+    except (ValueError, TypeError, AttributeError) as error:
         raise ConfigurationError(f"LEADERBOARD_REDIS_URL {_masked(url)!r} can't be read: {error}") from error
+    if client.get_encoder().decode_responses:
+        raise ConfigurationError(f"LEADERBOARD_REDIS_URL {_masked(url)!r} must not have decode_responses")
     return partial(Redis.from_url, url, **options)
 
 
 def _sentinel(url: str, options: dict[str, Any]) -> Connect:
     """Read ``redis+sentinel://user:password@host:26379,other:26379/service/db``."""
-    login, hosts, path, extra = _parts(url)
+    login, hosts, path = _parts(url)
     service, _, db = path.partition("/")
     if not service:
         raise ConfigurationError(
             f"LEADERBOARD_REDIS_URL {_masked(url)!r} must name the service: redis+sentinel://host:26379/mymaster"
         )
-    common = {**options, **login, **extra, "db": _number(db or "0", url)}
+    common = {**options, **login, "db": _number(db or "0", url)}
 
     def connect() -> Any:
         sentinel: Any = Sentinel
@@ -75,7 +83,7 @@ def _sentinel(url: str, options: dict[str, Any]) -> Connect:
 
 def _cluster(url: str, options: dict[str, Any]) -> Connect:
     """Read ``redis+cluster://user:password@host:6379,other:6379``."""
-    login, hosts, path, extra = _parts(url)
+    login, hosts, path = _parts(url)
     if path:
         raise ConfigurationError(f"LEADERBOARD_REDIS_URL {_masked(url)!r} has a path: a cluster has no numbered databases")
     nodes = _nodes(hosts, 6379, url)
@@ -83,7 +91,7 @@ def _cluster(url: str, options: dict[str, Any]) -> Connect:
     def connect() -> Any:
         node: Any = ClusterNode
         startup = [node(host, port) for host, port in nodes]
-        return RedisCluster(startup_nodes=startup, **options, **login, **extra)
+        return RedisCluster(startup_nodes=startup, **options, **login)
 
     return connect
 
@@ -107,12 +115,15 @@ def _memory(url: str) -> Connect:
 _SHARED: dict[str, Any] = {}
 
 
-def _parts(url: str) -> tuple[dict[str, Any], str, str, dict[str, Any]]:
+def _parts(url: str) -> tuple[dict[str, Any], str, str]:
+    """Take a URL with several hosts apart: login, hosts and path."""
     parts = urlsplit(url)
+    if parts.query:
+        raise ConfigurationError(f"LEADERBOARD_REDIS_URL {_masked(url)!r} has options: only those of a single server may")
     credentials, _, hosts = parts.netloc.rpartition("@")
     username, _, password = credentials.partition(":")
     named = {"username": unquote(username), "password": unquote(password)}
-    return {key: value for key, value in named.items() if value}, hosts, parts.path.strip("/"), dict(parse_qsl(parts.query))
+    return {key: value for key, value in named.items() if value}, hosts, parts.path.strip("/")
 
 
 def _nodes(hosts: str, default_port: int, url: str) -> list[tuple[str, int]]:

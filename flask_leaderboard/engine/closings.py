@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from ..rules.board import Board
-from ..rules.instants import MICROSECONDS
+from ..rules.instants import LATEST, MICROSECONDS
 from ..rules.windows import Period, Season, Window
 from ..store.board_store import BoardStore
 from .seasons import Seasons
 
 CLAIM_SECONDS = 10
-FIELD = "announced"
+DUTY = "closing"
+MARK = "announced"
 
 
 class Closed(NamedTuple):
@@ -35,31 +36,36 @@ class Closings:
         self._seasons = seasons
         self._look_at = 0
 
-    def tell(self, now: int, told: Callable[[Closed], None]) -> None:
-        """Call `told` for each period that has closed; does nothing, and asks nobody, until one can have."""
-        if not self._windows or now < self._look_at:
-            return
-        since = self._store.mark(FIELD, now)
-        closed = self._closed_between(since, now)
-        if closed and not self._store.claim("closing", CLAIM_SECONDS):
-            self._look_at = now + CLAIM_SECONDS * MICROSECONDS
-            return
-        for item in closed:
-            told(item)
+    def tell(self, now: int, told: Callable[[Closed], None]) -> int:
+        """Call `told` for each period that has closed; asks nobody before one can have. Give the time to look again."""
+        if now >= self._look_at:
+            self._look_at = self._look(now, told) if self._windows else LATEST
+        return self._look_at
+
+    def _look(self, now: int, told: Callable[[Closed], None]) -> int:
+        closed = self._closed_between(self._store.mark(MARK, now), now)
         if closed:
-            self._store.move_mark(FIELD, now)
-        self._look_at = min(self._next_close(window, now) for window in self._windows)
+            if not self._store.claim(DUTY, CLAIM_SECONDS):
+                return now + MICROSECONDS
+            for item in closed:
+                told(item)
+            self._store.move_mark(MARK, now)
+            self._store.release(DUTY)
+        return min(self._next_close(window, now) for window in self._windows)
 
     def _closed_between(self, since: int, now: int) -> list[Closed]:
         found = [
             (window.closes_at(period), Closed(window.name, period))
             for window in self._windows
-            for period in (self._seasons.live(window, now) if isinstance(window, Season) else window.live_periods(now))
+            for period in self._periods(window, since, now)
             if since < window.closes_at(period) <= now
         ]
         return [closed for _, closed in sorted(found, key=lambda pair: pair[0])]
 
+    def _periods(self, window: Window, since: int, now: int) -> Iterable[Period]:
+        return self._seasons.known(window) if isinstance(window, Season) else window.closing_after(since, now)
+
     def _next_close(self, window: Window, now: int) -> int:
-        soon = now + 60 * MICROSECONDS
-        period: Any = None if isinstance(window, Season) else window.period_at(now)
-        return soon if period is None else min(window.closes_at(p) for p in window.live_periods(now) if window.closes_at(p) > now)
+        if isinstance(window, Season):
+            return now + MICROSECONDS  # another process may end it at any time
+        return min((window.closes_at(period) for period in window.closing_after(now, now)), default=LATEST)

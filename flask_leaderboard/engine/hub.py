@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..errors import ConfigurationError, LeaderboardError, UnknownBoardError
@@ -21,6 +23,8 @@ from .closings import Closed
 from .leaderboard import Leaderboard
 from .reading import Clock
 
+SECRET_SECONDS = 10.0
+"""For how long a process trusts its copy of the shared secret: a Redis that lost its data has another one."""
 _logger = logging.getLogger("flask_leaderboard")
 
 
@@ -64,6 +68,7 @@ class Hub(Mapping[str, Leaderboard]):
         self._closed = closed
         self._look_at = 0
         self._secret: bytes | None = None
+        self._secret_until = 0.0
         self._opened: dict[int, Opened] = {}
 
     def __getitem__(self, name: str) -> Leaderboard:
@@ -112,37 +117,52 @@ class Hub(Mapping[str, Leaderboard]):
         caller = Caller(client, self._dialect, self._gate)
         users = Users(caller, self._prefix)
         boards = {
-            name: Leaderboard(board, caller, prefix=self._prefix, clock=self.clock, users=users, counted=self._counted)
+            name: Leaderboard(board, caller, prefix=self._prefix, clock=self.clock, users=users, counted=self._tell_of_counted)
             for name, board in self._rules.items()
         }
         return Opened(caller, users, boards)
 
     def tell_of_closed(self) -> None:
-        """Tell of periods that have closed; looks at most once a second, and only where one can have."""
+        """Tell of periods that have closed; asks Redis only where one can have, and a failure is only logged."""
         now = self.clock()
         if self._closed is None or now < self._look_at:
             return
         self._look_at = now + MICROSECONDS
-        for board in self.values():
-            board.tell_of_closed(self._closed)
+        try:
+            self._look_at = min(board.tell_of_closed(self._closed) for board in self.values())
+        except LeaderboardError as error:
+            _logger.warning("could not look for closed periods: %s", error)
+
+    def _tell_of_counted(self, board: str, receipt: Receipt) -> None:
+        if self._counted is not None:
+            self._counted(board, receipt)
+        self.tell_of_closed()
 
     def erase(self, user_id: str) -> None:
         """Take a user off every board, and forget the name and metadata."""
         check_user_id(user_id)
-        for board in self.values():
-            board.remove(user_id, ranks=False)
-        self.users.erase(user_id)
+        failures = []
+        steps: list[Callable[[], object]] = [partial(self.users.erase, user_id)]
+        steps += [partial(board.remove, user_id, ranks=False) for board in self.values()]
+        for forget in steps:
+            try:
+                forget()
+            except LeaderboardError as error:
+                failures.append(error)  # one board that can't be written must not keep the user on the others
+        if failures:
+            raise failures[0]
 
     def remember(self, text: str, seconds: int) -> bool:
         """Remember a text for a while, for all processes; False where it was known."""
-        (answer,) = self.caller.ask(("SET", f"{self._prefix}:{{seen}}:{text}", "1", "NX", "EX", seconds))
+        (answer,) = self.caller.ask(("SET", f"{self._prefix}:{{@seen:{text}}}", "1", "NX", "EX", seconds))
         return answer is not None
 
     def shared_secret(self) -> bytes:
         """Give a secret that all processes of the app share, made by the first that asks."""
-        if self._secret is None:
-            key = f"{self._prefix}:{{secret}}"
+        if self._secret is None or time.monotonic() > self._secret_until:
+            key = f"{self._prefix}:{{@app}}:secret"
             _, self._secret = self.caller.ask(("SET", key, secrets.token_hex(32), "NX"), ("GET", key))
+            self._secret_until = time.monotonic() + SECRET_SECONDS
         return self._secret
 
     def warnings(self) -> list[str]:

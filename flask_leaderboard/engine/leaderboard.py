@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -26,6 +27,8 @@ from .reading import Clock, Reader, system_clock
 from .removing import remove_user
 from .seasons import Seasons
 from .submitting import Submitter
+
+_logger = logging.getLogger("flask_leaderboard")
 
 
 class Leaderboard(Reader):
@@ -72,6 +75,7 @@ class Leaderboard(Reader):
     ) -> Receipt:
         """Count points for a user in every window, at once and once. Threads that submit at the same time share a call."""
         submission = Submission(user_id, points, submission_id, at, segments, user_name, update)
+        self._check_names([submission])
         outcome = self._shared[ranks].run(submission)
         if isinstance(outcome, LeaderboardError):
             raise outcome
@@ -83,6 +87,7 @@ class Leaderboard(Reader):
         listed = list(submissions)
         if not all(isinstance(item, Submission) for item in listed):
             raise InputError("submit_many takes Submission objects: Submission(user_id, points)")
+        self._check_names(listed)
         outcomes = self._submit(listed, ranks=ranks)
         self._tell_of(outcomes)
         return outcomes
@@ -101,9 +106,16 @@ class Leaderboard(Reader):
         self.store.expire_period(self.board.window(window), ended)
         return ended
 
-    def tell_of_closed(self, told: Callable[[str, Closed], None]) -> None:
-        """Call `told` with the board's name and each period that has closed since anybody was told, at least once."""
-        self._closings.tell(self._clock(), lambda closed: told(self.board.name, closed))
+    def tell_of_closed(self, told: Callable[[str, Closed], None]) -> int:
+        """Call `told` with the board's name and each period that has closed since anybody was told, at least once.
+
+        Give the time before which there is nothing to look for.
+        """
+        return self._closings.tell(self._clock(), lambda closed: told(self.board.name, closed))
+
+    def _check_names(self, submissions: Sequence[Submission]) -> None:
+        if self._users is None and any(item.user_name is not None for item in submissions):
+            raise ConfigurationError("user_name can't be kept: create the Leaderboard with users=Users(caller, prefix)")
 
     def _tell_of(self, outcomes: Sequence[Receipt | LeaderboardError]) -> None:
         if self._counted is not None:
@@ -112,10 +124,15 @@ class Leaderboard(Reader):
                     self._counted(self.board.name, outcome)
 
     def _submit(self, submissions: Sequence[Submission], *, ranks: bool) -> list[Receipt | LeaderboardError]:
-        if self._users is None and any(item.user_name is not None for item in submissions):
-            raise ConfigurationError("user_name can't be kept: create the Leaderboard with users=Users(caller, prefix)")
         outcomes = self._submitter.submit(submissions, self._clock(), ranks=ranks)
         if self._users is not None:
             taken = (item for item, outcome in zip(submissions, outcomes, strict=True) if isinstance(outcome, Receipt))
-            self._users.put_names({item.user_id: item.user_name for item in taken if item.user_name is not None})
+            self._keep_names(self._users, {item.user_id: item.user_name for item in taken if item.user_name is not None})
         return outcomes
+
+    def _keep_names(self, users: Users, names: dict[str, str]) -> None:
+        """Keep display names. The scores have counted, so a failure here must not look as if they had not."""
+        try:
+            users.put_names(names)
+        except LeaderboardError as error:
+            _logger.warning("%d display names were not kept: %s", len(names), error)

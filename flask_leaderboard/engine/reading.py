@@ -166,7 +166,7 @@ class Reader:
         )
 
     def _page(self, limit: int, offset: int, cursor: str | None, how: How, lowest: Number | None, highest: Number | None) -> Page:
-        if cursor is not None and how.get("period") is None:
+        if cursor is not None and how.get("period") in (None, "previous"):
             window = how.get("window") or self.board.windows[0].name
             how = How(**how)
             how["period"] = period_of(cursor, self.board.name, window)  # pages stay in the period they began in

@@ -88,9 +88,13 @@ class Seasons:
 
     def live(self, window: Season, now: int) -> list[Period]:
         """List the seasons that Redis may hold, the running one first."""
+        return [period for period in self.known(window) if now < period.end + window.retention_us]
+
+    def known(self, window: Season) -> list[Period]:
+        """List all seasons there have been, the running one first."""
         running = self.running.periods.get(window.name)
-        kept = [period for period in self._ended(window) if now < period.end + window.retention_us]
-        return [running, *kept] if running else kept
+        ended = self._ended(window)
+        return [running, *ended] if running else ended
 
     def _ended(self, window: Season) -> list[Period]:
         """List the ended seasons, the latest first."""

@@ -70,20 +70,26 @@ class Board:
             self._check_choice(rule, getattr(self, rule), choices)
         for update in self.updates:
             self._check_choice("updates", update, _CHOICES["update"])
+        self._check_limits()
+        self._settle_ranges()
+        self._settle_windows()
+        self._settle_segments()
+        object.__setattr__(self, "dense", self.dense or self.ranking == "dense")
+        if self.packed:
+            self._insist_on_packed()
+
+    def _check_limits(self) -> None:
         if not isinstance(self.tie_resolution, timedelta) or self.tie_resolution < timedelta(microseconds=1):
             raise self._wrong("tie_resolution", "a timedelta of a microsecond or more")
         if not isinstance(self.remember_ids, timedelta) or self.remember_ids < timedelta(seconds=1):
             raise self._wrong("remember_ids", "a timedelta of a second or more")
+        for rule in ("dense", "packed"):
+            if not isinstance(getattr(self, rule), bool):
+                raise self._wrong(rule, "True or False")
         if self.per_minute is not None and (type(self.per_minute) is not int or not 1 <= self.per_minute <= 10**6):
             raise self._wrong("per_minute", "a whole number from 1 to 1,000,000, or None")
         if type(self.id_buckets) is not int or not 1 <= self.id_buckets <= 2**20:
             raise self._wrong("id_buckets", "a whole number from 1 to 2^20")
-        self._settle_ranges()
-        self._settle_windows()
-        self._settle_segments()
-        object.__setattr__(self, "dense", bool(self.dense) or self.ranking == "dense")
-        if self.packed:
-            self._insist_on_packed()
 
     def _check_choice(self, rule: str, value: object, choices: tuple[str, ...]) -> None:
         if value not in choices:

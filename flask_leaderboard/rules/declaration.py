@@ -52,7 +52,7 @@ def _window(described: Any) -> Window:
     if isinstance(described, Window):
         return described
     given = {"type": described} if isinstance(described, str) else described
-    if not isinstance(given, Mapping) or given.get("type") not in _WINDOWS:
+    if not isinstance(given, Mapping) or not isinstance(given.get("type"), str) or given["type"] not in _WINDOWS:
         raise ConfigurationError(f"window {described!r} must have a type, one of {', '.join(_WINDOWS)}")
     kind = _WINDOWS[given["type"]]
     options = _options({key: value for key, value in given.items() if key != "type"}, f"window {given['type']!r}", kind)
@@ -84,7 +84,10 @@ def _options(described: Any, what: str, kind: type) -> dict[str, Any]:
 
 def _plain(name: str, value: Any) -> Any:
     if name in _DURATIONS and isinstance(value, int | float) and not isinstance(value, bool):
-        return timedelta(seconds=value)
+        try:
+            return timedelta(seconds=value)
+        except (OverflowError, ValueError):
+            raise ConfigurationError(f"{name} {value!r} is no number of seconds that a duration may have") from None
     if name in _MOMENTS and isinstance(value, str):
         try:
             return datetime.fromisoformat(value)

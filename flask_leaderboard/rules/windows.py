@@ -12,6 +12,8 @@ from .instants import DAY, FUTURE_SKEW, MICROSECONDS, duration, to_datetime, to_
 from .names import check_name
 
 DEFAULT_GRACE = timedelta(minutes=1)
+MOST_PERIODS = 2000
+"""How many periods of a window may be kept at a time: erasing a user touches each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,17 @@ class Window(ABC):
                 f"window {self.name!r} takes events for {self.grace} after its end but is kept only for"
                 f" {timedelta(microseconds=self.retention_us)}: raise its retention"
             )
+
+        if self._most_kept > MOST_PERIODS:
+            raise ConfigurationError(
+                f"window {self.name!r} would keep {self._most_kept} periods at a time, and {MOST_PERIODS} is the most:"
+                " lower its retention"
+            )
+
+    @property
+    def _most_kept(self) -> int:
+        """How many periods Redis may hold at a time."""
+        return self.retention_us // self.longest + 2
 
     @property
     @abstractmethod
@@ -89,9 +102,18 @@ class Window(ABC):
         """List the periods that Redis may hold, the newest first; one may lie ahead by as much as clocks may differ."""
         periods = []
         period = self.period_at(now + FUTURE_SKEW)
-        while period and now < period.end + self.retention_us:
+        while period and period.start >= 0 and now < period.end + self.retention_us:
             periods.append(period)
-            period = self.period_at(period.start - 1)
+            period = self.period_at(period.start - 1) if period.start else None
+        return periods
+
+    def closing_after(self, since: int, now: int) -> list[Period]:
+        """List the begun periods that close after an instant, the newest first; of very many only the newest."""
+        periods: list[Period] = []
+        period = self.period_at(now)
+        while period and period.start >= 0 and self.closes_at(period) > since and len(periods) < MOST_PERIODS:
+            periods.append(period)
+            period = self.period_at(period.start - 1) if period.start else None
         return periods
 
     def previous(self, now: int) -> Period:
@@ -202,6 +224,10 @@ class Tournament(Window):
     def calendar(self) -> str:
         return f"{to_instant(self.start)}-{to_instant(self.end)}"
 
+    @property
+    def _most_kept(self) -> int:
+        return 1
+
     def period_at(self, instant: int) -> Period | None:
         only = self.period(self.name)
         return only if only.start <= instant < only.end else None
@@ -210,6 +236,10 @@ class Tournament(Window):
         if period_id != self.name:
             raise self._no_period(period_id, repr(self.name))
         return Period(self.name, to_instant(self.start), to_instant(self.end))
+
+    def closing_after(self, since: int, now: int) -> list[Period]:
+        only = self.period(self.name)
+        return [only] if self.closes_at(only) > since else []
 
     def live_periods(self, now: int) -> list[Period]:
         only = self.period(self.name)
@@ -239,6 +269,10 @@ class Season(Window):
     @property
     def calendar(self) -> str:
         return "season"
+
+    @property
+    def _most_kept(self) -> int:
+        return 1  # as many as operators start: no rule tells
 
     @property
     def retention_us(self) -> int:

@@ -169,6 +169,9 @@ class BoardStore:
         (answer,) = self._caller.ask(("SET", f"{self.keys.board}:@claim:{duty}", "1", "NX", "EX", seconds))
         return answer is not None
 
+    def release(self, duty: str) -> None:
+        self._caller.ask(("DEL", f"{self.keys.board}:@claim:{duty}"))
+
     def segment_labels(self) -> list[str]:
         """List the segment values the board has seen, as ``country=NL``."""
         return sorted(label for segment in self.board.segments for label in self._labels_of(segment))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
-from redis import Redis
+from redis import Redis, exceptions
 from redis.exceptions import NoScriptError, ResponseError
 
 from .. import errors
@@ -42,9 +43,18 @@ def error_of(message: str) -> errors.LeaderboardError | None:
     return _ERRORS[code](text) if code in _ERRORS else None
 
 
+_REFUSES_WRITES = (exceptions.ReadOnlyError, exceptions.OutOfMemoryError, exceptions.TryAgainError)
+_PASSING = re.compile(r"\b(MISCONF|NOREPLICAS|LOADING|BUSY|TRYAGAIN|UNKILLABLE)\b")
+
+
 def as_error(error: ResponseError) -> errors.LeaderboardError:
     """Give our error for a refusal of the scripts or of Redis itself."""
-    return error_of(str(error)) or errors.ProtocolError(f"Redis refused the call: {error}")
+    known = error_of(str(error))
+    if known is not None:
+        return known
+    if isinstance(error, _REFUSES_WRITES) or _PASSING.search(str(error)):
+        return errors.StoreUnavailableError(f"Redis takes no writes now: {error}")
+    return errors.ProtocolError(f"Redis refused the call: {error}")
 
 
 class Dialect(Protocol):
@@ -67,7 +77,7 @@ class Scripts:
         return "EVALSHA", manifest()["commands"][command]["sha1"]
 
     def loading(self, command: str) -> tuple[str, ...]:
-        return "SCRIPT LOAD", script_text(command)
+        return "SCRIPT", "LOAD", script_text(command)
 
     def is_missing(self, error: ResponseError) -> bool:
         return isinstance(error, NoScriptError)
@@ -80,7 +90,7 @@ class Functions:
         return "FCALL", manifest()["commands"][command]["function"]
 
     def loading(self, command: str) -> tuple[str, ...]:
-        return "FUNCTION LOAD", "REPLACE", library_text()
+        return "FUNCTION", "LOAD", "REPLACE", library_text()
 
     def is_missing(self, error: ResponseError) -> bool:
         return "function not found" in str(error).lower()
@@ -96,7 +106,7 @@ class Caller:
         self.client: Any = client
         self.dialect = dialect or Scripts()
         self.gate = gate or Gate()
-        self._shared: Shared[Commands, list[Any]] | None = Shared(self._send_together) if isinstance(client, Redis) else None
+        self._shared: Shared[list[bytes], list[Any]] | None = Shared(self._send_together) if isinstance(client, Redis) else None
 
     def use(self, work: Callable[[Any], T]) -> T:
         """Let `work` use the client for plain Redis commands."""
@@ -113,24 +123,17 @@ class Caller:
         if isinstance(reply, ResponseError) and self.dialect.is_missing(reply):
             self.ask(self.dialect.loading(command))
             (reply,) = self._send((words,))
-        return self._checked(reply)
+        return _checked(reply)
 
     def ask(self, *commands: Sequence[Arg]) -> list[Any]:
         """Send plain Redis commands together; give their replies as Redis writes them."""
-        return [self._checked(reply) for reply in self._send(commands)]
-
-    def _checked(self, reply: Any) -> Any:
-        if not isinstance(reply, ResponseError):
-            return reply
-        try:
-            with self.gate:
-                raise reply
-        except ResponseError as error:
-            raise as_error(error) from error
+        return [_checked(reply) for reply in self._send(commands)]
 
     def _send(self, commands: Commands) -> list[Any]:
         """Give the reply to each command, or its error in place of it."""
-        return self._shared.run(commands) if self._shared else [self._send_alone(words) for words in commands]
+        if self._shared is None:
+            return [self._send_alone(words) for words in commands]
+        return self._shared.run([pack(words) for words in commands])  # what can't be packed stops no other thread's call
 
     def _send_alone(self, words: Sequence[Arg]) -> Any:
         try:
@@ -139,19 +142,31 @@ class Caller:
         except ResponseError as error:
             return error
 
-    def _send_together(self, calls: Sequence[Commands]) -> list[list[Any]]:
+    def _send_together(self, calls: Sequence[list[bytes]]) -> list[list[Any]]:
         """Send the commands of several calls down one connection, then read all replies."""
         pool = self.client.connection_pool
         with self.gate:
             connection: Any = pool.get_connection()
             try:
-                connection.send_packed_command(connection.pack_commands([words for call in calls for words in call]))
+                connection.send_packed_command([b"".join(packed for call in calls for packed in call)])
                 return [[_reply(connection) for _ in call] for call in calls]
             except BaseException:
                 connection.disconnect()  # replies that nobody has read must not meet the next call
                 raise
             finally:
                 pool.release(connection)
+
+
+def pack(words: Sequence[Arg]) -> bytes:
+    """Write a command as Redis reads it."""
+    texts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
+    return b"*%d\r\n%b" % (len(texts), b"".join(b"$%d\r\n%b\r\n" % (len(text), text) for text in texts))
+
+
+def _checked(reply: Any) -> Any:
+    if isinstance(reply, ResponseError):
+        raise as_error(reply) from reply
+    return reply
 
 
 def _reply(connection: Any) -> Any:

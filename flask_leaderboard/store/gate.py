@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -14,15 +13,13 @@ from ..errors import StoreUnavailableError
 UNREACHABLE = (
     exceptions.ConnectionError,
     exceptions.TimeoutError,
-    exceptions.ClusterDownError,
+    exceptions.ClusterError,
     exceptions.RedisClusterException,
 )
-REFUSES_WRITES = (exceptions.ReadOnlyError, exceptions.OutOfMemoryError)
-_PASSING = re.compile(r"\b(MISCONF|NOREPLICAS|LOADING|BUSY|TRYAGAIN|UNKILLABLE)\b")
 
 
 class Gate:
-    """Turns failures of Redis into our errors, and after `failures` of them in a row closes for `rest_seconds`.
+    """Turns a Redis that is away into our error, and after `failures` of them in a row closes for `rest_seconds`.
 
     Use it as a context around what talks to Redis. When the rest is over, one caller is let through to try, and the rest begins
     anew: so a dead Redis holds one thread at a time, not all of them.
@@ -44,18 +41,16 @@ class Gate:
         self._closed_until = now + self._rest
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if error is None:
-            self._failed = 0
-        elif isinstance(error, UNREACHABLE):
+        if isinstance(error, exceptions.MaxConnectionsError):
+            raise StoreUnavailableError("all connections to Redis are in use: raise max_connections", self._rest) from error
+        if isinstance(error, UNREACHABLE):
             self._failed += 1
             self._closed_until = self._monotonic() + self._rest
             raise StoreUnavailableError(
                 f"Redis can't be reached ({_told(error)}): see that it runs and that LEADERBOARD_REDIS_URL is right", self._rest
             ) from error
-        elif isinstance(error, exceptions.ResponseError):
+        if error is None or isinstance(error, exceptions.ResponseError):
             self._failed = 0
-            if isinstance(error, REFUSES_WRITES) or _PASSING.match(str(error)):
-                raise StoreUnavailableError(f"Redis takes no writes now: {_told(error)}", self._rest) from error
 
 
 def _told(error: BaseException) -> str:

@@ -77,7 +77,9 @@ class Shared(Generic[Item, Outcome]):
             for ticket in taken:
                 ticket.failure = failure
         except BaseException:
-            cut_off = StoreUnavailableError("the call was cut off and may have counted: send it again with its submission_id")
+            cut_off = StoreUnavailableError(
+                "the call was cut off, and may have been run or not: repeat it, a submission with the same submission_id"
+            )
             for ticket in taken:
                 ticket.failure = cut_off
             raise

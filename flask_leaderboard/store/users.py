@@ -23,8 +23,8 @@ class Users:
 
     def __init__(self, caller: Caller, prefix: str) -> None:
         self._caller = caller
-        self._names = f"{prefix}:{{users}}:names"
-        self._metadata = f"{prefix}:{{users}}:metadata"
+        self._names = f"{prefix}:{{@users}}:names"
+        self._metadata = f"{prefix}:{{@users}}:metadata"
 
     def put_names(self, names: Mapping[str, str]) -> None:
         """Keep display names; metadata stays as it is."""

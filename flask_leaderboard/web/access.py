@@ -10,7 +10,7 @@ from typing import Literal
 from flask import Request
 
 from ..config import ROLES
-from ..errors import ForbiddenError, UnauthorizedError
+from ..errors import ConfigurationError, ForbiddenError, UnauthorizedError
 
 Role = Literal["read", "submit", "admin"]
 Authorize = Callable[[Role, str | None], bool | None]
@@ -23,24 +23,21 @@ class Access:
     def __init__(self, tokens: Mapping[str, tuple[str, ...]], authorize: Authorize | None = None) -> None:
         self._digests = [(role, _digest(token)) for role in ROLES for token in tokens[role]]
         self._authorize = authorize
-        self.reads_are_public = not tokens["read"] and authorize is None
+        self._reads_take_a_token = bool(tokens["read"])
+        self.reads_are_public = not self._reads_take_a_token and authorize is None
 
     def check(self, request: Request, role: Role, user_id: str | None = None) -> None:
         """Refuse a request that has not the role."""
-        if role == "read" and self.reads_are_public:
-            return
-        if self._authorize is not None:
-            allowed = self._authorize(role, user_id)
-            if allowed:
-                return
-            if allowed is not None:
-                raise ForbiddenError(f"you may not do this: it takes the role '{role}'")
-        self._check_token(request, role)
+        allowed = None if self._authorize is None else self._authorize(role, user_id)
+        if not isinstance(allowed, bool | None):
+            raise ConfigurationError(f"authorize must give True, False or None, not {type(allowed).__name__}")
+        if allowed is False:
+            raise ForbiddenError(f"you may not do this: it takes the role '{role}'")
+        if allowed is None and (role != "read" or self._reads_take_a_token):
+            self._check_token(request, role)
 
     def _check_token(self, request: Request, role: Role) -> None:
         if not any(ROLES.index(held) >= ROLES.index(role) for held, _ in self._digests):
-            if role == "read":
-                return
             raise ForbiddenError(
                 f"nobody has the role '{role}': set LEADERBOARD_TOKENS = {{'{role}': [...]}} to let callers in,"
                 " or submit from the app's own Python code"
@@ -61,5 +58,6 @@ class Access:
 
 
 def _digest(token: str) -> bytes:
-    kind, _, rest = token.partition(":")
-    return bytes.fromhex(rest) if kind == "sha256" else hashlib.sha256(token.encode()).digest()
+    if token.startswith("sha256:"):
+        return bytes.fromhex(token.removeprefix("sha256:"))
+    return hashlib.sha256(token.encode()).digest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from flask import Blueprint, Request, Response, current_app, request, url_for
@@ -19,7 +20,7 @@ from .operations import Operation
 from .problems import answer_error, answer_http_error
 from .service import service_of
 
-NAME = "leaderboard"
+NAME = "flask_leaderboard"
 OPERATIONS: tuple[Operation, ...] = (
     *submissions.OPERATIONS,
     *rankings.OPERATIONS,
@@ -27,7 +28,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *users.OPERATIONS,
     *health.OPERATIONS,
 )
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def make_blueprint(settings: Settings) -> Blueprint:
@@ -75,7 +76,7 @@ def _behind(proxy: Any) -> Request:
 
 def _add_docs(blueprint: Blueprint) -> None:
     def api() -> dict[str, Any]:
-        return describe_api(OPERATIONS, request.script_root + request.path.rpartition("/")[0])
+        return _described(request.script_root + request.path.rpartition("/")[0])
 
     @blueprint.get("/openapi.json")
     def openapi() -> Response:
@@ -92,6 +93,11 @@ def _add_docs(blueprint: Blueprint) -> None:
     def docs_style() -> Response:
         with blueprint.open_resource("static/docs.css", "rb") as style:
             return _public(Response(style.read(), mimetype="text/css"))
+
+
+@lru_cache(maxsize=8)
+def _described(server: str) -> dict[str, Any]:
+    return describe_api(OPERATIONS, server)
 
 
 def _public(response: Response) -> Response:

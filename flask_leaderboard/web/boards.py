@@ -19,7 +19,10 @@ def list_boards(call: Call) -> dict[str, Any]:
 
 
 def read_board(call: Call) -> dict[str, Any]:
-    return _describe(call.board(call.path["board"]), call.query.get("percentile"))
+    percentile = call.query.get("percentile")
+    if percentile is not None and not 0 <= percentile <= 100:
+        raise e.InputError("percentile must be 0 to 100 with at most one decimal")
+    return _describe(call.board(call.path["board"]), percentile)
 
 
 def _describe(leaderboard: Leaderboard, percentile: Points | None) -> dict[str, Any]:

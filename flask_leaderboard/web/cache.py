@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -11,7 +12,7 @@ T = TypeVar("T")
 
 
 class _Slot(Generic[T]):
-    """A value with the time until which it is fresh: one tuple, so that readers need no lock."""
+    """A value with the time at which it was made: one tuple, so that readers need no lock."""
 
     __slots__ = ("kept", "lock")
 
@@ -23,29 +24,42 @@ class _Slot(Generic[T]):
 class MicroCache(Generic[T]):
     """Keeps values for `milliseconds`. Of those who ask for one that is not there, the first makes it and the others wait."""
 
-    MOST_SLOTS = 1000
+    MOST_SLOTS = 256
 
     def __init__(self, milliseconds: int) -> None:
         self._seconds = milliseconds / 1000
         self._slots: dict[Hashable, _Slot[T]] = {}
+        self._process = os.getpid()
+        self._sweep_at = 0.0
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Give the value of a key, made anew where it is older than a moment."""
         if not self._seconds:
             return make()
-        slot = self._slots.get(key)
-        if slot is None:
-            if len(self._slots) >= self.MOST_SLOTS:
-                self._slots.clear()
-            slot = self._slots.setdefault(key, _Slot())
+        if self._process != os.getpid():  # a thread of the parent may have held a lock when this child was forked
+            self._slots, self._process = {}, os.getpid()
+        asked = time.monotonic()
+        slot = self._slots.get(key) or self._new_slot(key, asked)
         kept = slot.kept
-        if kept is None or time.monotonic() >= kept[1]:
-            kept = self._renew(slot, make)
+        if kept is None or asked >= kept[1] + self._seconds:
+            kept = self._renew(slot, make, asked)
         return kept[0]
 
-    def _renew(self, slot: _Slot[T], make: Callable[[], T]) -> tuple[T, float]:
+    def _renew(self, slot: _Slot[T], make: Callable[[], T], asked: float) -> tuple[T, float]:
+        """Make a value, unless one has been made since it was asked for."""
         with slot.lock:
-            kept, now = slot.kept, time.monotonic()
-            if kept is None or now >= kept[1]:
-                kept = slot.kept = (make(), now + self._seconds)
+            kept = slot.kept
+            if kept is None or kept[1] < asked:
+                value = make()
+                kept = slot.kept = (value, time.monotonic())
             return kept
+
+    def _new_slot(self, key: Hashable, now: float) -> _Slot[T]:
+        """Give a slot for a key, after those whose values are too old were let go; where there are still too many, all."""
+        if now >= self._sweep_at:
+            self._sweep_at = now + self._seconds
+            kept = list(self._slots.items())
+            self._slots = {known: slot for known, slot in kept if slot.kept is None or now < slot.kept[1] + self._seconds}
+        if len(self._slots) >= self.MOST_SLOTS:
+            self._slots = {}
+        return self._slots.setdefault(key, _Slot())

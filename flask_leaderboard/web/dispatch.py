@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,19 +9,18 @@ from flask import Request, Response
 from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import MethodNotAllowed
 
-from ..errors import LeaderboardError
 from .answers import Answer, write_answer
 from .bodies import limit_body, read_body
 from .operations import Call, Operation
 from .problems import FieldsError
 from .service import Service
 
-_logger = logging.getLogger("flask_leaderboard")
-
 
 def dispatch(service: Service, request: Request, operations: Mapping[str, Operation], path: Mapping[str, str]) -> Response:
     """Answer a request to a path with the operation of its method."""
     operation = operations.get("GET" if request.method == "HEAD" else request.method)
+    if request.method == "OPTIONS":
+        return Response(headers={"Allow": ", ".join([*sorted(operations), "OPTIONS"])})
     if operation is None:
         raise MethodNotAllowed(sorted(operations), f"{request.method} is not a method of this path")
     limit_body(request, service.settings.max_body_bytes)
@@ -32,7 +30,7 @@ def dispatch(service: Service, request: Request, operations: Mapping[str, Operat
         answer = service.cache.get(key, lambda: _answer(service, request, operation, path))
     else:
         answer = _answer(service, request, operation, path)
-    _tell_of_closed(service)
+    service.hub.tell_of_closed()
     return answer.respond(request)
 
 
@@ -77,10 +75,3 @@ def _cache_control(service: Service, operation: Operation) -> str:
         keeper = "public" if service.reads_are_public else "private"
         return f"{keeper}, max-age={service.settings.max_age_s}"
     return "private, no-cache" if operation.role == "read" else "no-store"
-
-
-def _tell_of_closed(service: Service) -> None:
-    try:
-        service.hub.tell_of_closed()
-    except LeaderboardError as error:
-        _logger.warning("could not look for closed periods: %s", error)

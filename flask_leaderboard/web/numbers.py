@@ -9,16 +9,19 @@ from decimal import Decimal
 from ..errors import PointsError
 from ..rules.scores import Points
 
-_JSON_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+_JSON_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 _MOST_DIGITS = 330
 
 
 def read_fraction(digits: str) -> float | Decimal:
     """Give the double that a decimal names, or the decimal itself where it is none: boards refuse that."""
     number = float(digits)
+    try:
+        exact = Decimal(digits)
+    except ArithmeticError:  # an exponent beyond all bounds
+        exact = Decimal("Infinity")
     if math.isinf(number) or len(digits) > _MOST_DIGITS:
         return Decimal("Infinity")
-    exact = Decimal(digits)
     return number if exact in (Decimal(repr(number)), Decimal(number)) else exact
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 from flask import Response
 from werkzeug.exceptions import HTTPException
+from werkzeug.http import HTTP_STATUS_CODES
 
 from .. import errors as e
 from .bodies import write_json
@@ -71,8 +71,10 @@ def status_of(error: e.LeaderboardError | type[e.LeaderboardError]) -> int:
 
 
 def describe(error: e.LeaderboardError) -> dict[str, Any]:
-    """Give an error as a problem's members."""
+    """Give an error as a problem's members; what is not for callers goes to the log."""
     problem = _problem(status_of(error), error.code, _TOLD_IN_PUBLIC.get(error.code, str(error)))
+    if error.code in _TOLD_IN_PUBLIC:
+        _logger.error("answered %s: %s", problem["status"], error)
     if isinstance(error, FieldsError):
         problem["errors"] = error.fields
     return problem
@@ -81,8 +83,6 @@ def describe(error: e.LeaderboardError) -> dict[str, Any]:
 def answer_error(error: e.LeaderboardError) -> Response:
     """Answer one of our errors."""
     problem = describe(error)
-    if error.code in _TOLD_IN_PUBLIC:
-        _logger.error("answered %s: %s", problem["status"], error)
     response = _respond(problem)
     if isinstance(error, e.TemporaryError):
         response.headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
@@ -104,7 +104,7 @@ def answer_http_error(error: HTTPException) -> Response:
 def _problem(status: int, code: str, detail: str) -> dict[str, Any]:
     return {
         "type": f"urn:flask-leaderboard:error:{code}",
-        "title": HTTPStatus(status).phrase,
+        "title": HTTP_STATUS_CODES.get(status, "Error"),
         "status": status,
         "code": code,
         "detail": detail,

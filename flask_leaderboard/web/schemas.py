@@ -65,7 +65,7 @@ def _is_plain(data: Any) -> bool:
 
 class BatchSchema(Strict):
     submissions = fields.List(
-        fields.Raw(metadata={"allOf": [{"$ref": "#/components/schemas/Submission"}]}),
+        fields.Raw(allow_none=True, metadata={"allOf": [{"$ref": "#/components/schemas/Submission"}]}),
         required=True,
         metadata=told("Submissions in their order, 1000 at most unless the server says otherwise"),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from flask import Flask
+from flask import Flask, current_app
 
 from ..config import Settings
 from ..engine.hub import Hub
-from ..errors import ConfigurationError
+from ..errors import NoAppError
 from .access import Access
 from .cache import MicroCache
 from .cursors import CursorSigner
@@ -37,11 +37,18 @@ class Service:
         return self.access.reads_are_public
 
 
+def current_service() -> Service:
+    """Give the current app's state, or say what is missing."""
+    if not current_app:
+        raise NoAppError("leaderboards belong to an app: use them in a request, or inside 'with app.app_context():'")
+    return service_of(current_app)
+
+
 def service_of(app: Flask) -> Service:
     """Give an app's state, or say what is missing."""
     try:
         return cast(Service, app.extensions[EXTENSION])
     except KeyError:
-        raise ConfigurationError(
+        raise NoAppError(
             f"the app {app.name!r} has no leaderboards: call leaderboards.init_app(app), or create Leaderboards(app)"
         ) from None

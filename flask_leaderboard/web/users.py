@@ -11,6 +11,8 @@ from . import schemas
 from .bodies import write_json
 from .operations import Call, Operation
 
+DEEPEST_METADATA = 16
+
 
 def put_user(call: Call) -> dict[str, Any]:
     user_id = check_user_id(call.path["user_id"])
@@ -42,7 +44,18 @@ def _user(user_id: str, profile: Profile) -> dict[str, Any]:
     return {"user_id": user_id, **profile._asdict()}
 
 
+def _depth(value: Any) -> int:
+    """Count how many objects and lists stand inside one another, level by level: it may be too deep for recursion."""
+    level, depth = [value], 0
+    while level := [item for item in level if isinstance(item, dict | list)]:
+        level = [inner for item in level for inner in (item.values() if isinstance(item, dict) else item)]
+        depth += 1
+    return depth
+
+
 def _check_metadata(metadata: Any, most_bytes: int) -> None:
+    if _depth(metadata) > DEEPEST_METADATA:
+        raise e.InputError(f"metadata is nested too deeply: at most {DEEPEST_METADATA} levels")
     try:
         size = len(write_json(metadata))
     except TypeError:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from .calls import Arg, Caller, as_error
+from .calls import Arg, Caller, as_error, pack
 
 
 class Stream(Protocol):
@@ -44,13 +44,13 @@ class ConnectionStream:
         self._caller = caller
         self._command = command
         self._surely_loaded = False
-        self.in_flight: deque[tuple[Arg, ...]] = deque()
+        self.in_flight: deque[bytes] = deque()
 
     def send(self, keys: Sequence[str], args: Sequence[Arg]) -> None:
-        call = (*self._caller.dialect.words(self._command), len(keys), *keys, *args)
+        call = pack((*self._caller.dialect.words(self._command), len(keys), *keys, *args))
         self.in_flight.append(call)
         if len(self.in_flight) == 1 or self._surely_loaded:
-            self._connection.send_command(*call)
+            self._connection.send_packed_command([call])
 
     def receive(self) -> Any:
         try:
@@ -63,25 +63,22 @@ class ConnectionStream:
 
     def _answer(self) -> Any:
         try:
-            return self._read()
+            return self._connection.read_response()
         except ResponseError as error:
             if self._surely_loaded or not self._caller.dialect.is_missing(error):
                 raise
-        self._connection.send_command(*self._caller.dialect.loading(self._command))
-        self._read()
-        self._connection.send_command(*self.in_flight[0])
-        return self._read()
+        self._connection.send_packed_command([pack(self._caller.dialect.loading(self._command))])
+        self._connection.read_response()
+        self._connection.send_packed_command([self.in_flight[0]])
+        return self._connection.read_response()
 
     def _go_on(self) -> None:
         """Let go what waited for the first reply: sent behind a call that is not loaded, it would be run before it."""
         self.in_flight.popleft()
         if not self._surely_loaded:
             self._surely_loaded = True
-            for call in self.in_flight:
-                self._connection.send_command(*call)
-
-    def _read(self) -> Any:
-        return self._caller.client.parse_response(self._connection, self.in_flight[0][0])
+            if self.in_flight:
+                self._connection.send_packed_command(list(self.in_flight))
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from ..rules.scores import Number, Points
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
 from ..store.rows import Rows
-from ..store.users import Users
+from ..store.users import Profile, Users
 from .places import Places, Where
 
 Clock = Callable[[], int]
@@ -77,8 +77,8 @@ class Reader:
         check_user_id(user_id)
         if found is None:
             return None
-        _, [(_, [entry])] = self.store.entries([found], kind, [user_id], percentile=True)
-        return self._named([entry], how)[0] if entry else None
+        ((entry,),) = self._entries([found], kind, [user_id], how)
+        return entry
 
     def ranks(self, user_id: str, **how: Unpack[How]) -> dict[str, Entry | None]:
         """Give a user's entry in the running period of every window, by the window's name."""
@@ -91,13 +91,8 @@ class Reader:
         kind = self.board.check_ranking(how.get("ranking"))
         if not rankings:
             return []
-        _, found = self.store.entries(rankings, kind, [user_id], percentile=True)
-        entries = [rows[0] for _, rows in found]
-        named = iter(self._named([entry for entry in entries if entry], how))
-        return [
-            Standing(ranking.window, ranking.period.id, next(named) if entry else None)
-            for ranking, entry in zip(rankings, entries, strict=True)
-        ]
+        pairs = zip(rankings, self._entries(rankings, kind, [user_id], how), strict=True)
+        return [Standing(ranking.window, ranking.period.id, entry) for ranking, (entry,) in pairs]
 
     def place(self, **how: Unpack[How]) -> Place:
         """Tell which ranking a read with these arguments is about."""
@@ -116,8 +111,8 @@ class Reader:
             raise InputError(f"{len(wanted)} users are too many at once: send at most {MOST_FRIENDS}")
         if found is None or not wanted:
             return []
-        _, [(_, entries)] = self.store.entries([found], kind, wanted, percentile=True)
-        ranked = sorted(self._named([entry for entry in entries if entry], how), key=self._order)
+        (entries,) = self._entries([found], kind, wanted, how)
+        ranked = sorted((entry for entry in entries if entry), key=self._order)
         numbers = number_ties([entry.score for entry in ranked], kind)
         return [FriendEntry(number, entry) for number, entry in zip(numbers, ranked, strict=True)]
 
@@ -145,7 +140,7 @@ class Reader:
         rankings = self._places.running(self._clock())
         if not rankings:
             return {}
-        _, found = self.store.entries(rankings, self.board.ranking, [], percentile=False)
+        found, _ = self.store.entries(rankings, self.board.ranking, [])
         return {ranking.window: total for ranking, (total, _) in zip(rankings, found, strict=True)}
 
     def periods(self, window: str) -> list[str]:
@@ -203,12 +198,25 @@ class Reader:
             entry.user_id.encode(),
         )
 
+    def _entries(
+        self, rankings: Sequence[Ranking], kind: RankingKind, user_ids: Sequence[str], how: How
+    ) -> list[list[Entry | None]]:
+        """Give, for each ranking, the entries of known users; they and the profiles come in one trip."""
+        asked = self._users.commands(user_ids, metadata=how.get("metadata", False)) if self._users else []
+        found, replies = self.store.entries(rankings, kind, user_ids, profiles=asked)
+        profiles = self._users.read(replies) if self._users else [Profile()] * len(user_ids)
+        return [[entry and _named(entry, profile) for entry, profile in zip(rows, profiles, strict=True)] for _, rows in found]
+
     def _named(self, entries: list[Entry], how: How) -> list[Entry]:
         if self._users is None or not entries:
             return entries
         profiles = self._users.get([entry.user_id for entry in entries], metadata=how.get("metadata", False))
-        pairs = zip(entries, profiles, strict=True)
-        return [entry._replace(user_name=profile.user_name, metadata=profile.metadata) for entry, profile in pairs]
+        return [_named(entry, profile) for entry, profile in zip(entries, profiles, strict=True)]
+
+
+def _named(entry: Entry, profile: Profile) -> Entry:
+    rank, user_id, _, score, percentile, at, _ = entry
+    return Entry(rank, user_id, profile.user_name, score, percentile, at, profile.metadata)
 
 
 def _counted(value: int, what: str, most: int = LARGEST_PAGE) -> int:

@@ -13,7 +13,7 @@ from ..rules.scores import Number, number_text
 from ..rules.segments import Segment
 from ..rules.windows import Period, Window
 from .batch import Batch
-from .calls import Caller
+from .calls import Caller, Commands
 from .ids import IdMemory
 from .keys import BoardKeys
 from .rankings import Ranking, RankingBook
@@ -95,16 +95,17 @@ class BoardStore:
         return self._rows("around", ranking, kind, user_id, above, below)
 
     def entries(
-        self, rankings: Sequence[Ranking], kind: RankingKind, user_ids: Sequence[str], *, percentile: bool
-    ) -> tuple[int, list[tuple[int, list[Entry | None]]]]:
-        """Give, for each ranking, its size and the users' entries."""
+        self, rankings: Sequence[Ranking], kind: RankingKind, user_ids: Sequence[str], *, profiles: Commands = ()
+    ) -> tuple[list[tuple[int, list[Entry | None]]], list[Any]]:
+        """Give, for each ranking, its size and the users' entries with percentiles; `profiles` are asked in the same trip."""
         keys = [self.keys.board, *(key for ranking in rankings for key in ranking.keys)]
         lines = [ranking.line for ranking in rankings]
-        number, *replies = self._call("entries", keys, [kind, "percentile" if percentile else "-", len(lines), *lines, *user_ids])
+        args = [kind, "percentile", len(lines), *lines, *user_ids]
+        (_, *replies), *others = self._caller.call_and_ask("entries", keys, args, *profiles)
         found = []
         for total, *rows in replies:
             found.append((total, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]))
-        return number, found
+        return found, others
 
     def count(self, ranking: Ranking, lowest: Number | None, highest: Number | None) -> tuple[int, int]:
         """Give the size of the ranking and how many of its scores lie between two scores."""

@@ -118,12 +118,16 @@ class Caller:
 
     def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
         """Run a command of the bundle."""
+        return self.call_and_ask(command, keys, args)[0]
+
+    def call_and_ask(self, command: str, keys: Sequence[str], args: Sequence[Arg], *others: Sequence[Arg]) -> list[Any]:
+        """Run a command of the bundle and plain ones in one trip; give the replies to all of them."""
         words = (*self.dialect.words(command), len(keys), *keys, *args)
-        (reply,) = self._send((words,))
-        if isinstance(reply, ResponseError) and self.dialect.is_missing(reply):
+        replies = self._send((words, *others))
+        if isinstance(replies[0], ResponseError) and self.dialect.is_missing(replies[0]):
             self.ask(self.dialect.loading(command))
-            (reply,) = self._send((words,))
-        return _checked(reply)
+            replies[0] = self._send((words,))[0]
+        return [_checked(reply) for reply in replies]
 
     def ask(self, *commands: Sequence[Arg]) -> list[Any]:
         """Send plain Redis commands together; give their replies as Redis writes them."""

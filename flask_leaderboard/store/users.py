@@ -50,9 +50,18 @@ class Users:
         """Give the users' profiles, in one trip; metadata only where asked for."""
         if not user_ids:
             return []
+        return self.read(self._caller.ask(*self.commands(user_ids, metadata=metadata)))
+
+    def commands(self, user_ids: Sequence[str], *, metadata: bool = False) -> list[tuple[str, ...]]:
+        """Give the commands that ask for profiles; `read` understands the replies."""
         keys = (self._names, self._metadata) if metadata else (self._names,)
-        names, *rest = self._caller.ask(*(("HMGET", key, *user_ids) for key in keys))
-        texts = rest[0] if rest else [None] * len(user_ids)
+        return [("HMGET", key, *user_ids) for key in keys]
+
+    @staticmethod
+    def read(replies: Sequence[Sequence[bytes | None]]) -> list[Profile]:
+        """Make profiles of the replies to `commands`."""
+        names, *rest = replies
+        texts = rest[0] if rest else [None] * len(names)
         return [_profile(name, text) for name, text in zip(names, texts, strict=True)]
 
     def erase(self, user_id: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from itsdangerous import BadSignature, Signer
 
@@ -31,4 +32,9 @@ class CursorSigner:
             raise CursorError("the cursor is not one that this server gave: start again without it") from None
 
     def _signer(self) -> Signer:
-        return Signer(list(self._secrets()), salt="flask-leaderboard.cursor", digest_method=hashlib.sha256)
+        return _signer_of(tuple(self._secrets()))
+
+
+@lru_cache(maxsize=16)
+def _signer_of(secrets: tuple[bytes, ...]) -> Signer:
+    return Signer(secrets, salt="flask-leaderboard.cursor", digest_method=hashlib.sha256)

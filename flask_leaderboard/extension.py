@@ -8,6 +8,7 @@ from pathlib import Path
 from flask import Flask
 
 from .backends.clients import connector
+from .cli import make_commands
 from .config import Settings, read_settings
 from .engine.closings import Closed
 from .engine.hub import Hub
@@ -56,6 +57,9 @@ class Leaderboards:
         settings = read_settings(app.config)
         hub = self._make_hub(app, settings)
         app.register_blueprint(make_blueprint(settings))
+        commands = make_commands()
+        if commands.name not in app.cli.commands:  # a command of the host's goes first
+            app.cli.add_command(commands)
         app.extensions[EXTENSION] = Service(
             hub=hub,
             settings=settings,

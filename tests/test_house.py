@@ -21,9 +21,10 @@ MAY_IMPORT = {
     "signals": set(),
     "web": {"errors", "version", "config", "rules", "store", "engine", "web"},
     "globals": {"engine", "web"},
-    "extension": {"errors", "config", "rules", "backends", "engine", "signals", "web"},
+    "cli": {"errors", "rules", "engine", "globals"},
+    "extension": {"errors", "cli", "config", "rules", "backends", "engine", "signals", "web"},
 }
-NO_SERVER = {"rules", "errors", "version", "config", "signals", "web", "globals", "extension"}
+NO_SERVER = {"rules", "errors", "version", "config", "signals", "web", "globals", "cli", "extension"}
 NO_FLASK = {"rules", "errors", "version", "config", "store", "engine", "backends"}
 
 

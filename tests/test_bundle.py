@@ -94,11 +94,12 @@ def test_reads_may_run_on_replicas(name: str, backends: Any) -> None:
         assert command
 
 
-def test_the_wheel_carries_the_bundle(tmp_path: Path) -> None:
+def test_the_wheel_carries_the_bundle_and_the_whole_package(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
     subprocess.run(command, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     names = set(ZipFile(wheel).namelist())
     expected = {"manifest.json", "leaderboard.lua", *(f"scripts/{name}.lua" for name in manifest()["commands"])}
     assert {f"flask_leaderboard/lua/{name}" for name in expected} <= names
-    assert "flask_leaderboard/py.typed" in names
+    package = (path for path in (ROOT / "flask_leaderboard").rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    assert {str(path.relative_to(ROOT)) for path in package} <= names

@@ -514,3 +514,30 @@ def test_as_many_submissions_a_minute_as_the_board_allows(make: Make, clock: Set
     assert lb.submit("bob", 1)["all"].new_score == 1
     clock.now += 15_000_000
     assert lb.submit("ann", 1, submission_id="m2")["all"].new_score == 3
+
+
+def test_names_of_a_page_come_with_it_and_are_never_old(valkey: Redis, clock: SetClock) -> None:
+    caller = Caller(valkey)
+    users = Users(caller, "lb1")
+    lb = Leaderboard(Board("arena"), caller, clock=clock, users=users)
+    for number, user in enumerate(("ann", "bob", "cat", "dan")):
+        lb.submit(user, number, user_name=user.upper())
+
+    def trips() -> int:
+        return int(valkey.info("commandstats")["cmdstat_hmget"]["calls"])
+
+    def names(limit: int) -> list[str | None]:
+        return [entry.user_name for entry in lb.top(limit).entries]
+
+    assert names(2) == ["DAN", "CAT"]
+    users.put("dan", Profile("Daniel"))
+    users.erase("cat")
+    assert names(2) == ["Daniel", None]
+    lb.submit("ann", 10)
+    assert names(2) == ["ANN", "Daniel"]
+    assert names(4) == ["ANN", "Daniel", None, "BOB"]
+    before = trips()
+    assert names(4) == ["ANN", "Daniel", None, "BOB"]
+    assert trips() == before + 2  # one inside the script
+    lb.remove("dan")
+    assert names(4) == ["ANN", None, "BOB"]

@@ -500,11 +500,12 @@ def test_a_day_in_a_timezone_is_told_in_utc(client: FlaskClient, clock: SetClock
     )
 )
 def test_the_short_way_of_loading_gives_what_the_long_way_gives(data: dict[str, Any]) -> None:
-    def outcome(load: Callable[..., Any]) -> Any:
+    def outcome(load: Callable[..., Any]) -> str:
         try:
-            return load(data)
+            given = load(data)
         except ValidationError as error:
-            return error.messages
+            given = error.messages_dict
+        return repr(sorted(given.items(), key=lambda item: item[0]))
 
     schema = SubmissionSchema()
-    assert repr(outcome(schema.load)) == repr(outcome(partial(Schema.load, schema)))
+    assert outcome(schema.load) == outcome(partial(Schema.load, schema))

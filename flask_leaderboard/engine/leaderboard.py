@@ -56,6 +56,7 @@ class Leaderboard(Reader):
         store = BoardStore(board, caller, prefix or manifest()["key_prefix"])
         self._seasons = Seasons(board, store)
         super().__init__(board, store, Places(board, store, self._seasons), users, clock)
+        self._users = users
         self._closings = Closings(board, store, self._seasons)
         self._counted = counted
         self._submitter = Submitter(board, store, self._seasons)

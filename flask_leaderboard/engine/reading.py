@@ -17,6 +17,7 @@ from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
 from ..store.rows import Rows
 from ..store.users import Profile, Users
+from .naming import NOBODY, Naming, Profiles, with_profile
 from .places import Places, Where
 
 Clock = Callable[[], int]
@@ -43,7 +44,7 @@ class Reader:
         self.board = board
         self.store = store
         self._places = places
-        self._users = users
+        self._naming = Naming(users)
         self._clock = clock
 
     def top(self, limit: int = 10, *, offset: int = 0, cursor: str | None = None, **how: Unpack[How]) -> Page:
@@ -174,18 +175,36 @@ class Reader:
             position = read_cursor(cursor, self._place(found, kind), self.board)
             rows = self.store.after(found, kind, position, one_more, lowest=lowest, highest=highest)
         elif lowest is None and highest is None:
-            rows = self.store.page(found, kind, offset, one_more)
+            return self._first_page(found, kind, offset, limit, how)
         else:
             rows = self.store.range(found, kind, lowest, highest, offset, one_more)
         return self._as_page(rows, kind, found, how, limit)
 
-    def _as_page(self, rows: Rows, kind: RankingKind, found: Ranking | None, how: How, limit: int | None) -> Page:
+    def _first_page(self, found: Ranking, kind: RankingKind, offset: int, limit: int, how: How) -> Page:
+        """Read a page by its index, and with it the profiles of those who stood there before."""
+        page = (found.keys[0], offset, limit)
+        likely, metadata = self._naming.likely(page), how.get("metadata", False)
+        rows, replies = self.store.page(found, kind, offset, limit + 1, profiles=self._naming.commands(likely, metadata))
+        read = self._as_page(rows, kind, found, how, limit, self._naming.read(likely, replies))
+        self._naming.remember(page, tuple(entry.user_id for entry in read.entries))
+        return read
+
+    def _as_page(
+        self,
+        rows: Rows,
+        kind: RankingKind,
+        found: Ranking | None,
+        how: How,
+        limit: int | None,
+        known: Profiles = NOBODY,
+    ) -> Page:
         entries, cursor = rows.entries[:limit], None
         if found and entries and len(entries) < len(rows.entries):
             last = entries[-1]
             cursor = write_cursor(self._place(found, kind), Position(last.score, last.at, last.user_id))
         place = self.place(**how) if found is None else Place(found.window, found.period.id, found.segment, kind)
-        return Page(tuple(self._named(entries, how)), rows.total, cursor, *place, rows.number)
+        named = self._naming.name(entries, how.get("metadata", False), known)
+        return Page(tuple(named), rows.total, cursor, *place, rows.number)
 
     def _place(self, found: Ranking, kind: RankingKind) -> str:
         return " ".join((self.board.name, found.window, found.period.id, found.segment or "-", kind))
@@ -202,21 +221,10 @@ class Reader:
         self, rankings: Sequence[Ranking], kind: RankingKind, user_ids: Sequence[str], how: How
     ) -> list[list[Entry | None]]:
         """Give, for each ranking, the entries of known users; they and the profiles come in one trip."""
-        asked = self._users.commands(user_ids, metadata=how.get("metadata", False)) if self._users else []
+        asked = self._naming.commands(user_ids, how.get("metadata", False))
         found, replies = self.store.entries(rankings, kind, user_ids, profiles=asked)
-        profiles = self._users.read(replies) if self._users else [Profile()] * len(user_ids)
-        return [[entry and _named(entry, profile) for entry, profile in zip(rows, profiles, strict=True)] for _, rows in found]
-
-    def _named(self, entries: list[Entry], how: How) -> list[Entry]:
-        if self._users is None or not entries:
-            return entries
-        profiles = self._users.get([entry.user_id for entry in entries], metadata=how.get("metadata", False))
-        return [_named(entry, profile) for entry, profile in zip(entries, profiles, strict=True)]
-
-
-def _named(entry: Entry, profile: Profile) -> Entry:
-    rank, user_id, _, score, percentile, at, _ = entry
-    return Entry(rank, user_id, profile.user_name, score, percentile, at, profile.metadata)
+        known = self._naming.read(user_ids, replies)
+        return [[entry and with_profile(entry, known.get(entry.user_id, Profile())) for entry in rows] for _, rows in found]
 
 
 def _counted(value: int, what: str, most: int = LARGEST_PAGE) -> int:

@@ -13,7 +13,7 @@ from ..rules.scores import Number, number_text
 from ..rules.segments import Segment
 from ..rules.windows import Period, Window
 from .batch import Batch
-from .calls import Caller, Commands
+from .calls import Arg, Caller, Commands
 from .ids import IdMemory
 from .keys import BoardKeys
 from .rankings import Ranking, RankingBook
@@ -69,8 +69,13 @@ class BoardStore:
         number, state, *lines = self._call("apply", batch.keys(board_key or self.keys.board), batch.args(str(first)))
         return number, None if state == b"gap" else lines
 
-    def page(self, ranking: Ranking, kind: RankingKind, offset: int, limit: int) -> Rows:
-        return self._rows("page", ranking, kind, offset, limit)
+    def page(
+        self, ranking: Ranking, kind: RankingKind, offset: int, limit: int, *, profiles: Commands = ()
+    ) -> tuple[Rows, list[Any]]:
+        """Give entries from an index on; `profiles` are asked in the same trip, and their replies given behind."""
+        args: list[Arg] = [ranking.line, kind, offset, limit]
+        reply, *others = self._caller.call_and_ask("page", [self.keys.board, *ranking.keys], args, *profiles)
+        return read_rows(self.board, reply), others
 
     def after(
         self,

@@ -83,3 +83,28 @@ def test_forked_child_waits_for_no_thread_of_its_parent() -> None:
     go.set()
     thread.join(10)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_failures_push_out_nothing_and_are_shared_by_those_who_waited() -> None:
+    cache, made, failures = MicroCache[int](60_000), iter(range(100)), []
+    assert cache.get("hot", lambda: next(made)) == 0
+    for number in range(2 * cache.MOST_SLOTS):
+        with pytest.raises(ZeroDivisionError):
+            cache.get(number, lambda: 1 // 0)
+    assert cache.get("hot", lambda: next(made)) == 0
+
+    def fail() -> int:
+        failures.append(1)
+        time.sleep(0.2)
+        raise ZeroDivisionError
+
+    def ask() -> None:
+        with pytest.raises(ZeroDivisionError):
+            cache.get("slow", fail)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert len(failures) <= 2

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -94,3 +96,99 @@ def test_redis_that_is_away_stops_no_request(clock: SetClock, monkeypatch: pytes
     app = make_app([Board("arena", windows=[Daily()])], clock=clock, redis_url="unix:///nonexistent/redis.sock")
     assert app.test_client().get("/v1/openapi.json").status_code == 200
     assert app.test_client().get("/v1/health").status_code == 503
+
+
+def test_season_that_ends_while_another_period_is_told_is_not_lost(clock: SetClock) -> None:
+    board = Board("arena", windows=[Every(timedelta(hours=1), grace=timedelta(0)), Season()])
+    app, listener = make_app([board], clock=clock), Listener()
+    with period_closed.connected_to(listener, app), app.app_context():
+        look(app)
+        current_leaderboards["arena"].start_season("one")
+        clock.now += HOUR
+        look(app)
+        clock.now -= 3 * MICROSECONDS  # the operator's clock is behind
+        current_leaderboards["arena"].end_season()
+        clock.now += 4 * MICROSECONDS
+        look(app)
+    assert listener.told.count("one") == 1
+
+
+def test_season_that_ran_out_is_told_once(clock: SetClock) -> None:
+    app, listener = make_app([Board("arena", windows=[Season(at_most=timedelta(days=1))])], clock=clock), Listener()
+    with period_closed.connected_to(listener, app), app.app_context():
+        look(app)
+        current_leaderboards["arena"].start_season("one")
+        clock.now += DAY + HOUR
+        look(app)
+        current_leaderboards["arena"].end_season()
+        clock.now += HOUR
+        look(app)
+    assert listener.told == ["one"]
+
+
+def test_receiver_may_submit_and_take_long(clock: SetClock) -> None:
+    app, told = make_app([Board("arena", windows=[Every(timedelta(hours=1))])], clock=clock), []
+
+    def reward(sender: Flask, board: str, window: str, period: Any) -> None:
+        told.append(period.id)
+        clock.now += 20 * MICROSECONDS
+        sender.extensions["leaderboard"].hub.caller.client.delete("lb1:{arena}:@claim:closing")
+        with sender.app_context():
+            current_leaderboards["arena"].submit("ann", 1)
+
+    with period_closed.connected_to(reward, app):
+        look(app)
+        clock.now += 3 * HOUR
+        look(app)
+        clock.now += 10 * MICROSECONDS
+        look(app)
+    assert len(told) == 4 == len(set(told))
+
+
+def test_several_processes_tell_each_period_once(clock: SetClock) -> None:
+    listener, name = Listener(), f"memory://closings-{id(clock)}"
+    apps = [make_app([Board("arena", windows=[Every(timedelta(hours=1))])], clock=clock, redis_url=name) for _ in range(4)]
+    with ExitStack() as stack:
+        for app in apps:
+            stack.enter_context(period_closed.connected_to(listener, app))
+            look(app)
+        for _ in range(20):
+            clock.now += HOUR
+            threads = [threading.Thread(target=look, args=(app,)) for app in apps]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(20)
+    assert len(set(listener.told)) >= 19
+    assert len(listener.told) == len(set(listener.told))
+
+
+def test_clock_that_ran_ahead_silences_nothing(clock: SetClock) -> None:
+    app, listener = make_app([Board("arena", windows=[Every(timedelta(hours=1))])], clock=clock), Listener()
+    with period_closed.connected_to(listener, app):
+        look(app)
+        clock.now += 365 * DAY
+        look(app)
+        listener.told.clear()
+        clock.now -= 365 * DAY
+        look(app)
+        clock.now += 2 * HOUR
+        look(app)
+    assert len(listener.told) == 2
+
+
+def test_board_that_fails_silences_no_other(clock: SetClock) -> None:
+    boards = [Board(name, windows=[Every(timedelta(hours=1))]) for name in ("broken", "sound")]
+    app, listener = make_app(boards, clock=clock), Listener()
+    with period_closed.connected_to(listener, app):
+        look(app)
+        app.extensions["leaderboard"].hub.caller.client.set("lb1:{broken}", "not a hash")
+        clock.now += 2 * HOUR
+        look(app)
+    assert len(listener.told) == 2
+
+
+def test_long_grace_hides_no_closed_period(clock: SetClock) -> None:
+    long = timedelta(minutes=1900)
+    told = listen(clock, Every(timedelta(minutes=1), grace=long, retention=long), 1, HOUR)
+    assert len(told) == 60

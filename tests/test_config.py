@@ -176,7 +176,11 @@ def test_wrong_url_is_refused_before_anything_connects(url: str) -> None:
 
 
 def test_password_is_not_told() -> None:
-    for url in ("redis+cluster://ann:hush@localhost/0", "redis-tls://:hush@localhost", "redis://:hush@localhost?foo=bar"):
+    for url in (
+        "redis+cluster://ann:hush@localhost/0",
+        "redis-tls://:hush@localhost",
+        "redis://:hush@localhost?foo=bar&password=hush",
+    ):
         with pytest.raises(ConfigurationError) as caught:
             connect(url)
         assert "hush" not in str(caught.value)

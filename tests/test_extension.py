@@ -326,7 +326,6 @@ def test_signal_tells_of_closed_periods_at_least_once(clock: SetClock) -> None:
         with two.app_context():
             current_leaderboards["arena"].end_season()
         clock.now += DAY
-        service_of(one).hub.caller.client.delete("lb1:{arena}:@claim:closing")
         assert ask() == [("game", "daily", "2050-07-03"), ("game", "season", "one")]
 
 
@@ -344,7 +343,6 @@ def test_a_receiver_that_dies_leaves_the_closing_to_the_next(clock: SetClock) ->
     clock.now += DAY
     with period_closed.connected_to(die, app), pytest.raises(Killed):
         client.get("/v1/scores")
-    service_of(app).hub.caller.client.delete("lb1:{arena}:@claim:closing")
     clock.now += 11_000_000
 
     def hear(sender: Flask, **details: Any) -> None:

@@ -143,7 +143,8 @@ def _number(digits: str, url: str) -> int:
 
 
 def _masked(url: str) -> str:
-    """Give a URL without its password, for messages."""
+    """Give a URL without passwords, for messages."""
+    url = url.partition("?")[0]
     head, at, tail = url.rpartition("@")
     scheme, _, _ = head.partition("://")
     return f"{scheme}://***@{tail}" if at else url

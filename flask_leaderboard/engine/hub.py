@@ -66,6 +66,7 @@ class Hub(Mapping[str, Leaderboard]):
         self._gate = Gate(rest_seconds=rest_seconds)
         self._counted = counted
         self._closed = closed
+        self._looked_at = 0
         self._look_at = 0
         self._secret: bytes | None = None
         self._secret_until = 0.0
@@ -125,13 +126,17 @@ class Hub(Mapping[str, Leaderboard]):
     def tell_of_closed(self) -> None:
         """Tell of periods that have closed; asks Redis only where one can have, and a failure is only logged."""
         now = self.clock()
-        if self._closed is None or now < self._look_at:
+        if self._closed is None or self._looked_at <= now < self._look_at:
             return
-        self._look_at = now + MICROSECONDS
+        self._looked_at, self._look_at = now, now + MICROSECONDS
+        self._look_at = min(self._tell_of_closed(board, self._closed) for board in self._rules)
+
+    def _tell_of_closed(self, name: str, closed: Callable[[str, Closed], None]) -> int:
         try:
-            self._look_at = min(board.tell_of_closed(self._closed) for board in self.values())
+            return self[name].tell_of_closed(closed)
         except LeaderboardError as error:
-            _logger.warning("could not look for closed periods: %s", error)
+            _logger.warning("could not look for closed periods of board '%s': %s", name, error)
+            return self.clock() + MICROSECONDS
 
     def _tell_of_counted(self, board: str, receipt: Receipt) -> None:
         if self._counted is not None:
@@ -161,8 +166,10 @@ class Hub(Mapping[str, Leaderboard]):
         """Give a secret that all processes of the app share, made by the first that asks."""
         if self._secret is None or time.monotonic() > self._secret_until:
             key = f"{self._prefix}:{{@app}}:secret"
-            _, self._secret = self.caller.ask(("SET", key, secrets.token_hex(32), "NX"), ("GET", key))
-            self._secret_until = time.monotonic() + SECRET_SECONDS
+            (known,) = self.caller.ask(("GET", key))
+            if known is None:
+                _, known = self.caller.ask(("SET", key, secrets.token_hex(32), "NX"), ("GET", key))
+            self._secret, self._secret_until = known, time.monotonic() + SECRET_SECONDS
         return self._secret
 
     def warnings(self) -> list[str]:

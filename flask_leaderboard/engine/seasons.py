@@ -44,10 +44,10 @@ class Seasons:
         """Ask Redis what runs."""
         found = {}
         words = []
-        for name, window in self._windows.items():
-            text = self._store.season(name, NONE, NONE, 0)
-            words.append(f"{name}={text}")
-            if text != NONE:
+        running = self._store.running_seasons(list(self._windows))
+        for (name, window), text in zip(self._windows.items(), running, strict=True):
+            words.append(f"{name}={text or NONE}")
+            if text is not None:
                 season, _, start = text.rpartition("@")
                 found[name] = window.running(season, int(start))
         self._last_look = Running(found, ",".join(words) or NONE)
@@ -69,9 +69,10 @@ class Seasons:
         running = self.refresh().periods.get(window_name)
         if running is None:
             raise SeasonError(f"no season of window {window_name!r} is running: start one first")
-        self._store.season(window_name, f"{running.id}@{running.start}", NONE, now)
+        end = min(now, running.end)  # one that had run its longest ended then
+        self._store.season(window_name, f"{running.id}@{running.start}", NONE, end)
         self.refresh()
-        return window.running(running.id, running.start, now)
+        return window.running(running.id, running.start, end)
 
     def find(self, window: Season, name: str | None) -> Period | None:
         """Find a season: the running one, ``previous``, or one by its name."""

@@ -108,11 +108,13 @@ class Window(ABC):
         return periods
 
     def closing_after(self, since: int, now: int) -> list[Period]:
-        """List the begun periods that close after an instant, the newest first; of very many only the newest."""
+        """List the begun periods that close after an instant, the newest first; of very many that have closed the newest."""
         periods: list[Period] = []
+        closed = 0
         period = self.period_at(now)
-        while period and period.start >= 0 and self.closes_at(period) > since and len(periods) < MOST_PERIODS:
+        while period and period.start >= 0 and self.closes_at(period) > since and closed < MOST_PERIODS:
             periods.append(period)
+            closed += self.closes_at(period) <= now
             period = self.period_at(period.start - 1) if period.start else None
         return periods
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -155,6 +156,11 @@ class BoardStore:
         _, running = self._call("season", [self.keys.board], [window, expected, following, now])
         return str(running.decode())
 
+    def running_seasons(self, windows: Sequence[str]) -> list[str | None]:
+        """Give the season that runs in each window, as ``name@start``."""
+        running = self.marks([f"season:{window}" for window in windows])
+        return [None if season is None else season.decode() for season in running]
+
     def ended_seasons(self, window: str) -> dict[str, tuple[int, int]]:
         """Give start and end of the ended seasons of a window, by name."""
         head = f"ended:{window}:"
@@ -170,13 +176,29 @@ class BoardStore:
     def move_mark(self, field: str, now: int) -> None:
         self._caller.ask(("HSET", self.keys.board, field, now))
 
-    def claim(self, duty: str, seconds: int) -> bool:
-        """Take a duty for so many seconds; False where another process has it."""
-        (answer,) = self._caller.ask(("SET", f"{self.keys.board}:@claim:{duty}", "1", "NX", "EX", seconds))
-        return answer is not None
+    def marks(self, fields: Sequence[str]) -> list[bytes | None]:
+        """Give marks as they are, None for those that are not there."""
+        return list(self._caller.ask(("HMGET", self.keys.board, *fields))[0]) if fields else []
 
-    def release(self, duty: str) -> None:
-        self._caller.ask(("DEL", f"{self.keys.board}:@claim:{duty}"))
+    def claim(self, duty: str, seconds: int) -> str | None:
+        """Take a duty for so many seconds; give the claim, or None where another process has it."""
+        claim = secrets.token_hex(8)
+        (answer,) = self._caller.ask(("SET", self.keys.claim(duty), claim, "NX", "EX", seconds))
+        return None if answer is None else claim
+
+    def renew(self, duty: str, claim: str, seconds: int) -> None:
+        """Keep a duty for so many seconds more, if it is still ours."""
+        if self._holds(duty, claim):
+            self._caller.ask(("EXPIRE", self.keys.claim(duty), seconds))
+
+    def release(self, duty: str, claim: str) -> None:
+        """Give a duty up, if it is still ours."""
+        if self._holds(duty, claim):
+            self._caller.ask(("DEL", self.keys.claim(duty)))
+
+    def _holds(self, duty: str, claim: str) -> bool:
+        (holder,) = self._caller.ask(("GET", self.keys.claim(duty)))
+        return bool(holder == claim.encode())
 
     def segment_labels(self) -> list[str]:
         """List the segment values the board has seen, as ``country=NL``."""

@@ -43,8 +43,17 @@ def error_of(message: str) -> errors.LeaderboardError | None:
     return _ERRORS[code](text) if code in _ERRORS else None
 
 
-_REFUSES_WRITES = (exceptions.ReadOnlyError, exceptions.OutOfMemoryError, exceptions.TryAgainError)
-_PASSING = re.compile(r"\b(MISCONF|NOREPLICAS|LOADING|BUSY|TRYAGAIN|UNKILLABLE)\b")
+_PASSING = (
+    exceptions.ClusterDownError,
+    exceptions.NoScriptError,
+    exceptions.OutOfMemoryError,
+    exceptions.ReadOnlyError,
+    exceptions.TryAgainError,
+)
+_PASSING_WORDS = re.compile(
+    r"(?:^|-|: )(BUSY|LOADING|MASTERDOWN|MISCONF|NOREPLICAS|OOM|READONLY|TRYAGAIN|UNKILLABLE)\b|(?i:^function not found)"
+)
+"""Refusals that pass, as a server or a pipeline words them; Redis 6.2 wraps those of a script."""
 
 
 def as_error(error: ResponseError) -> errors.LeaderboardError:
@@ -52,8 +61,8 @@ def as_error(error: ResponseError) -> errors.LeaderboardError:
     known = error_of(str(error))
     if known is not None:
         return known
-    if isinstance(error, _REFUSES_WRITES) or _PASSING.search(str(error)):
-        return errors.StoreUnavailableError(f"Redis takes no writes now: {error}")
+    if isinstance(error, _PASSING) or _PASSING_WORDS.search(str(error)):
+        return errors.StoreUnavailableError(f"Redis refuses the call now: {error}")
     return errors.ProtocolError(f"Redis refused the call: {error}")
 
 

@@ -26,6 +26,9 @@ class BoardKeys:
     def ids(self, bucket: int, generation: int) -> str:
         return f"{self.board}:@ids:{bucket}:{generation}"
 
+    def claim(self, duty: str) -> str:
+        return f"{self.board}:@claim:{duty}"
+
     def rate(self, bucket: int, minute: int) -> str:
         return f"{self.board}:@rate:{bucket}:{minute}"
 

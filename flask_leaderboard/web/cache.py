@@ -14,11 +14,12 @@ T = TypeVar("T")
 class _Slot(Generic[T]):
     """A value with the time at which it was made: one tuple, so that readers need no lock."""
 
-    __slots__ = ("kept", "lock")
+    __slots__ = ("failed", "kept", "lock")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.kept: tuple[T, float] | None = None
+        self.failed: tuple[Exception, float] | None = None
 
 
 class MicroCache(Generic[T]):
@@ -42,16 +43,26 @@ class MicroCache(Generic[T]):
         slot = self._slots.get(key) or self._new_slot(key, asked)
         kept = slot.kept
         if kept is None or asked >= kept[1] + self._seconds:
-            kept = self._renew(slot, make, asked)
+            try:
+                kept = self._renew(slot, make, asked)
+            except Exception:
+                self._slots.pop(key, None)  # failures must not push out what others read
+                raise
         return kept[0]
 
     def _renew(self, slot: _Slot[T], make: Callable[[], T], asked: float) -> tuple[T, float]:
-        """Make a value, unless one has been made since it was asked for."""
+        """Make a value, unless one has been made, or could not be, since it was asked for."""
         with slot.lock:
             kept = slot.kept
-            if kept is None or kept[1] < asked:
-                value = make()
-                kept = slot.kept = (value, time.monotonic())
+            if kept is not None and kept[1] >= asked:
+                return kept
+            if slot.failed is not None and slot.failed[1] >= asked:
+                raise slot.failed[0]
+            try:
+                kept = slot.kept = (make(), time.monotonic())
+            except Exception as error:
+                slot.failed = (error, time.monotonic())
+                raise
             return kept
 
     def _new_slot(self, key: Hashable, now: float) -> _Slot[T]:

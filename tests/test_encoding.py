@@ -69,7 +69,7 @@ def test_stored_order_is_order_of_score_time_and_id(name: str, backends: Any, bo
         return (-score if board.order == "desc" else score, tick if board.tie_break == "first" else -tick, f"u{i}")
 
     expected = sorted(range(len(rows)), key=place)
-    seen = lb.store.page(ranking, "unique", 0, 100).entries
+    seen = lb.store.page(ranking, "unique", 0, 100)[0].entries
     assert [entry.user_id for entry in seen] == [f"u{i}" for i in expected]
     assert [entry.score for entry in seen] == [rows[i][0] for i in expected]
     assert [entry.at for entry in seen] == [rows[i][1] // resolution * resolution for i in expected]

@@ -21,9 +21,10 @@ from redis.exceptions import RedisError
 from flask_leaderboard import Board, Daily, Every, Leaderboard, Leaderboards, Segment, Tournament
 from flask_leaderboard.backends.clients import connector
 from flask_leaderboard.config import Settings, config_key, read_settings
-from flask_leaderboard.errors import ConfigurationError, StoreUnavailableError
+from flask_leaderboard.errors import ConfigurationError
 from flask_leaderboard.rules.declaration import declare_board
 from tests.servers import FLAVOURS, Server
+from tests.waiting import until
 from tests.web import make_app
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
@@ -231,24 +232,11 @@ def cluster(valkey_binary: Path, port: int) -> Iterator[Server]:
         server.stop()
 
 
-def until(check: Any, seconds: float = 15.0) -> Any:
-    """Give the first true answer, or fail when none comes in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if found := check():
-                return found
-        except (StoreUnavailableError, AssertionError):
-            pass
-        time.sleep(0.05)
-    raise AssertionError("it did not come about")
-
-
 def play(app: Flask) -> None:
     client = app.test_client()
     body = {"user_id": "ann", "points": 5, "submission_id": "m1", "user_name": "Ann"}
     headers = {"Authorization": "Bearer s3cret"}
-    until(lambda: client.get("/v1/health").status_code == 200)
+    until(lambda: client.get("/v1/health").status_code == 200, passing=(AssertionError,))
     assert client.post("/v1/scores", json=body, headers=headers).json["number"] == 1
     assert client.post("/v1/scores", json=body, headers=headers).json["duplicate"]
     assert client.put("/v1/users/ann", json={"user_name": "Ann", "metadata": {"a": 1}}, headers=headers).status_code == 200

@@ -18,6 +18,8 @@ from typing import Any
 import psutil
 import pytest
 
+from tests import waiting
+
 APP = """
 import os
 from flask import Flask
@@ -102,17 +104,9 @@ class Gunicorn:
             self.process.wait(10)
 
 
-def until(check: Callable[[], Any], log: Callable[[], str] = lambda: "", seconds: float = 30.0) -> Any:
-    """Give the first true answer; connections may fail meanwhile."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        try:
-            if found := check():
-                return found
-        except (OSError, http.client.HTTPException):
-            pass
-        time.sleep(0.05)
-    raise AssertionError(f"it did not come about\n{log()[-3000:]}")
+def until(check: Callable[[], Any], log: Callable[[], str] = str) -> Any:
+    """Wait; connections may fail meanwhile."""
+    return waiting.until(check, log, passing=(OSError, http.client.HTTPException))
 
 
 def servers_on(folder: Path) -> list[psutil.Process]:

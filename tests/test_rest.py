@@ -22,7 +22,7 @@ from flask_leaderboard.web.schemas import SubmissionSchema
 from flask_leaderboard.web.service import service_of
 from tests.conftest import SetClock
 from tests.servers import Fake, Server
-from tests.web import ADMIN, SUBMIT, arena, make_app, seasonal
+from tests.web import ADMIN, SUBMIT, arena, code, make_app, seasonal
 
 Backend = Callable[[str], Server | Fake]
 
@@ -60,10 +60,6 @@ def client(app: Flask) -> FlaskClient:
 
 def submit(client: FlaskClient, user_id: Any, points: Any, **fields: Any) -> Any:
     return client.post("/v1/scores", json={"user_id": user_id, "points": points, **fields}, headers=SUBMIT)
-
-
-def code(response: Any) -> tuple[int, str]:
-    return response.status_code, response.json["code"]
 
 
 def test_submit_gives_a_receipt(client: FlaskClient) -> None:

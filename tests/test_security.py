@@ -16,17 +16,13 @@ from flask_leaderboard import current_leaderboards
 from flask_leaderboard.web.service import service_of
 from flask_leaderboard.web.signatures import sign
 from tests.conftest import SetClock
-from tests.web import SUBMIT, arena, make_app
+from tests.web import SUBMIT, arena, code, make_app
 
 BODY = {"user_id": "ann", "points": 1}
 
 
 def bearer(token: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
-
-
-def code(response: Any) -> tuple[int, str]:
-    return response.status_code, response.json["code"]
 
 
 def test_without_tokens_reads_are_public_and_writes_closed() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,6 +11,7 @@ from flask_leaderboard import Receipt, Submission
 from flask_leaderboard.engine.submitting import Outcome
 from flask_leaderboard.errors import StoreUnavailableError
 from flask_leaderboard.store.sharing import MOST_AT_ONCE, Shared
+from tests.waiting import until
 
 
 class Held:
@@ -43,21 +44,13 @@ def start(shared: Shared[Submission, Outcome], user_id: str, outcomes: dict[str,
     return thread
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    for _ in range(1000):
-        if condition():
-            return
-        threading.Event().wait(0.01)
-    raise AssertionError("it did not come about")
-
-
 def play(held: Held, riders: int) -> dict[str, object]:
     """Let one thread lead and others come while its call is under way."""
     shared, outcomes = Shared(held), dict[str, object]()
     threads = [start(shared, "leader", outcomes)]
     assert held.entered.wait(10)
     threads += [start(shared, f"rider{number}", outcomes) for number in range(riders)]
-    wait_for(lambda: len(shared._waiting) == riders)
+    until(lambda: len(shared._waiting) == riders)
     held.go.set()
     for thread in threads:
         thread.join(10)
@@ -119,9 +112,9 @@ def test_a_waiting_thread_that_is_stopped_passes_the_lead_on(monkeypatch: pytest
         def acquire(self) -> None:
             if ticket_is_made.is_set():
                 rider.append(start(shared, "rider", outcomes))
-                wait_for(lambda: len(shared._waiting) == 2)
+                until(lambda: len(shared._waiting) == 2)
                 held.go.set()
-                wait_for(lambda: shared._waiting[0].leads)
+                until(lambda: shared._waiting[0].leads)
                 raise Interrupted
             ticket_is_made.set()
             monkeypatch.undo()

@@ -44,6 +44,11 @@ def make_app(
     return app
 
 
+def code(response: Any) -> tuple[int, str]:
+    """Give the status and the stable code of a refusal."""
+    return response.status_code, response.json["code"]
+
+
 class ContractClient(FlaskClient):
     """Checks that each answer is one that the OpenAPI document tells of, to its last member."""
 

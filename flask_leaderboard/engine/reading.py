@@ -98,9 +98,7 @@ class Reader:
     def place(self, **how: Unpack[How]) -> Place:
         """Tell which ranking a read with these arguments is about."""
         kind, found = self._open(how)
-        if found is None:
-            return Place(how.get("window") or self.board.windows[0].name, None, None, kind)
-        return Place(found.window, found.period.id, found.segment, kind)
+        return self._place_of(found, kind, how)
 
     def among(self, user_ids: Sequence[str], **how: Unpack[How]) -> list[FriendEntry]:
         """Rank users among themselves, best first; who is not on the board is left out."""
@@ -163,16 +161,15 @@ class Reader:
 
     def _page(self, limit: int, offset: int, cursor: str | None, how: How, lowest: Number | None, highest: Number | None) -> Page:
         if cursor is not None and how.get("period") in (None, "previous"):
-            window = how.get("window") or self.board.windows[0].name
             how = How(**how)
-            how["period"] = period_of(cursor, self.board.name, window)  # pages stay in the period they began in
+            how["period"] = period_of(cursor, self.board.name, self._window_name(how))  # pages stay where they began
         kind, found = self._open(how)
         limit, offset = _counted(limit, "limit"), _counted(offset, "offset", 2**53 - 1)
         one_more = limit + 1  # tells whether there is a next page
         if found is None:
             return self._as_page(Rows(0, 0, []), kind, None, how, None)
         if cursor is not None:
-            position = read_cursor(cursor, self._place(found, kind), self.board)
+            position = read_cursor(cursor, self._cursor_place(found, kind), self.board)
             rows = self.store.after(found, kind, position, one_more, lowest=lowest, highest=highest)
         elif lowest is None and highest is None:
             return self._first_page(found, kind, offset, limit, how)
@@ -201,12 +198,20 @@ class Reader:
         entries, cursor = rows.entries[:limit], None
         if found and entries and len(entries) < len(rows.entries):
             last = entries[-1]
-            cursor = write_cursor(self._place(found, kind), Position(last.score, last.at, last.user_id))
-        place = self.place(**how) if found is None else Place(found.window, found.period.id, found.segment, kind)
+            cursor = write_cursor(self._cursor_place(found, kind), Position(last.score, last.at, last.user_id))
+        place = self._place_of(found, kind, how)
         named = self._naming.name(entries, how.get("metadata", False), known)
         return Page(tuple(named), rows.total, cursor, *place, rows.number)
 
-    def _place(self, found: Ranking, kind: RankingKind) -> str:
+    def _window_name(self, how: How) -> str:
+        return how.get("window") or self.board.windows[0].name
+
+    def _place_of(self, found: Ranking | None, kind: RankingKind, how: How) -> Place:
+        if found is None:
+            return Place(self._window_name(how), None, None, kind)
+        return Place(found.window, found.period.id, found.segment, kind)
+
+    def _cursor_place(self, found: Ranking, kind: RankingKind) -> str:
         return " ".join((self.board.name, found.window, found.period.id, found.segment or "-", kind))
 
     def _order(self, entry: Entry) -> tuple[Number, int, bytes]:

@@ -51,23 +51,22 @@ def _standings(board: Leaderboard, user_id: str, call: Call) -> dict[str, Any]:
     how = call.how(call.query)
     if how.get("period") is not None:
         raise e.InputError("window=* reads the running periods: leave 'period' out, or name one window")
-    standings = [standing for standing in board.standings(user_id, **how) if standing.entry is not None]
-    if not standings:
+    found = [(standing, standing.entry) for standing in board.standings(user_id, **how) if standing.entry is not None]
+    if not found:
         raise e.NotRankedError(f"user {user_id!r} is not ranked in any window of board {board.board.name!r}")
     windows = [
         {
             "window": standing.window,
             "period": standing.period,
-            "rank": standing.entry.rank,
-            "score": standing.entry.score,
-            "percentile": standing.entry.percentile,
+            "rank": entry.rank,
+            "score": entry.score,
+            "percentile": entry.percentile,
         }
-        for standing in standings
-        if standing.entry is not None
+        for standing, entry in found
     ]
-    known = _entry(standings[0].entry, how) if standings[0].entry else {}
+    _, first = found[0]
     return {
-        "user_info": {key: value for key, value in known.items() if key not in ("rank", "score")},
+        "user_info": {key: value for key, value in _entry(first, how).items() if key not in ("rank", "score")},
         "windows": windows,
         "board": board.board.name,
         "segment": how.get("segment"),

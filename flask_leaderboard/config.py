@@ -90,6 +90,7 @@ class Settings:
     """What an app configures. The setting ``redis_url`` has the key ``LEADERBOARD_REDIS_URL``, and so on."""
 
     redis_url: str = _setting("embedded://", _text)
+    database_url: str | None = _setting(None, _text)
     redis_timeout_ms: int = _setting(1000, _whole(10, 60_000))
     redis_connect_timeout_ms: int = _setting(500, _whole(10, 60_000))
     redis_rest_ms: int = _setting(1000, _whole(0, 60_000))
@@ -124,7 +125,7 @@ def read_settings(config: Mapping[str, Any]) -> Settings:
         try:
             settings[name] = checks[name](value)
         except (ValueError, ConfigurationError) as error:
-            shown = "" if name in ("boards", "tokens", "signature_secrets") else f" {value!r}"
+            shown = "" if name in ("boards", "tokens", "signature_secrets", "database_url") else f" {value!r}"
             raise ConfigurationError(f"{config_key(name)}{shown}: {error}") from error
     _warn_of_strangers(config, {config_key(name) for name in checks})
     return Settings(**settings)

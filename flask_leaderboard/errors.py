@@ -20,10 +20,13 @@ LeaderboardError
 ├── SegmentLimitError         the segment has its full number of values
 ├── SeasonError               another season is running
 ├── LayoutError               the data in Redis was written under other rules
+├── LogMismatchError          Redis has events that the log has not
+├── NoLogError                the board keeps no log
 ├── JournalFullError          the journal has no room until a worker drains it
 ├── TemporaryError            it passes: try again after `retry_after` seconds
 │   ├── RateLimitError        the user has submitted as often as the board allows in a minute
-│   └── StoreUnavailableError Redis can't be reached or does not answer in time
+│   ├── StoreUnavailableError Redis can't be reached or does not answer in time
+│   └── LogUnavailableError   the database of the log can't be reached
 ├── AccessError               the caller may not do this
 │   ├── UnauthorizedError     no valid token or signature came with the request
 │   ├── ForbiddenError        the token's role is not enough, or nobody has the role
@@ -117,6 +120,14 @@ class LayoutError(LeaderboardError):
     code = "layout"
 
 
+class LogMismatchError(LeaderboardError):
+    code = "log_mismatch"
+
+
+class NoLogError(LeaderboardError):
+    code = "no_log"
+
+
 class JournalFullError(LeaderboardError):
     code = "journal_full"
 
@@ -135,6 +146,10 @@ class RateLimitError(TemporaryError):
 
 class StoreUnavailableError(TemporaryError):
     code = "store_unavailable"
+
+
+class LogUnavailableError(TemporaryError):
+    code = "log_unavailable"
 
 
 class AccessError(LeaderboardError):

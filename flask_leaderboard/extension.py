@@ -15,6 +15,7 @@ from .engine.hub import Hub
 from .engine.leaderboard import Leaderboard
 from .engine.reading import Clock, system_clock
 from .errors import ConfigurationError
+from .log.database import Database, database_url
 from .rules.board import Board
 from .rules.calendar import Daily, Monthly, Weekly
 from .rules.results import Receipt
@@ -99,11 +100,13 @@ class Leaderboards:
         def closed(board: str, item: Closed) -> None:
             send(period_closed, app, board=board, window=item.window, period=item.period)
 
+        folder = Path(app.instance_path) / "leaderboard"
+        database = database_url(settings.database_url, folder)
         return Hub(
             (*self._boards, *settings.boards) or (_default_board(),),
             connector(
                 settings.redis_url,
-                Path(app.instance_path) / "leaderboard",
+                folder,
                 timeout_ms=settings.redis_timeout_ms,
                 connect_timeout_ms=settings.redis_connect_timeout_ms,
             ),
@@ -113,6 +116,7 @@ class Leaderboards:
             rest_seconds=settings.redis_rest_ms / 1000,
             counted=counted,
             closed=closed,
+            open_database=lambda: Database(database, own=settings.database_url is None),
         )
 
 

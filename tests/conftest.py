@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from redis import Redis
 
 from flask_leaderboard import Board, Leaderboard
+from flask_leaderboard.log.database import Database, database_url
+from tests.databases import DATABASES, KINDS, DatabaseServer
 from tests.servers import BACKENDS, Fake, Server, start_backend
 
 settings.register_profile("house", deadline=None, suppress_health_check=list(HealthCheck), print_blob=True)
@@ -78,3 +81,36 @@ def clock() -> SetClock:
 def make(client: Redis, clock: SetClock) -> Callable[[Board], Leaderboard]:
     """Make leaderboards on the backend under test, with a clock that the test moves."""
     return lambda board: Leaderboard(board, client, clock=clock)
+
+
+@pytest.fixture(scope="session")
+def database_servers() -> Iterator[Callable[[str], DatabaseServer]]:
+    """Give database servers by name, each started once and stopped at the end."""
+    running: dict[str, DatabaseServer] = {}
+
+    def get(name: str) -> DatabaseServer:
+        if name not in running:
+            running[name] = KINDS[name]()
+        return running[name]
+
+    yield get
+    for server in running.values():
+        server.stop()
+
+
+@pytest.fixture(params=DATABASES)
+def empty_database(
+    request: pytest.FixtureRequest, database_servers: Callable[[str], DatabaseServer], tmp_path: Path
+) -> Iterator[Database]:
+    """A database of each kind, without tables."""
+    url = f"sqlite:///{tmp_path}/log.sqlite3" if request.param == "sqlite" else database_servers(request.param).empty()
+    database = Database(database_url(url, tmp_path))
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def database(empty_database: Database) -> Database:
+    """A database of each kind, with all tables."""
+    empty_database.migrate()
+    return empty_database

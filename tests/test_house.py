@@ -15,17 +15,18 @@ MAY_IMPORT = {
     "version": set(),
     "rules": {"errors", "rules"},
     "store": {"errors", "rules", "store"},
-    "engine": {"errors", "rules", "store", "engine"},
+    "log": {"errors", "rules", "log"},
+    "engine": {"errors", "rules", "store", "log", "engine"},
     "config": {"errors", "rules"},
     "backends": {"errors", "backends"},
     "signals": set(),
     "web": {"errors", "version", "config", "rules", "store", "engine", "web"},
     "globals": {"engine", "web"},
     "cli": {"errors", "rules", "engine", "globals"},
-    "extension": {"errors", "cli", "config", "rules", "backends", "engine", "signals", "web"},
+    "extension": {"errors", "cli", "config", "rules", "backends", "engine", "log", "signals", "web"},
 }
-NO_SERVER = {"rules", "errors", "version", "config", "signals", "web", "globals", "cli", "extension"}
-NO_FLASK = {"rules", "errors", "version", "config", "store", "engine", "backends"}
+NO_SERVER = {"rules", "log", "errors", "version", "config", "signals", "web", "globals", "cli", "extension"}
+NO_FLASK = {"rules", "log", "errors", "version", "config", "store", "engine", "backends"}
 
 
 def imports_of(path: Path) -> set[str]:

@@ -12,6 +12,8 @@ from functools import partial
 from typing import Any
 
 from ..errors import ConfigurationError, LeaderboardError, UnknownBoardError
+from ..log.database import Database
+from ..log.event_log import EventLog
 from ..rules.board import Board
 from ..rules.identity import check_user_id
 from ..rules.instants import MICROSECONDS
@@ -34,6 +36,7 @@ class Opened:
 
     caller: Caller
     users: Users
+    database: Database | None
     boards: Mapping[str, Leaderboard]
 
 
@@ -51,6 +54,7 @@ class Hub(Mapping[str, Leaderboard]):
         rest_seconds: float = 1.0,
         counted: Callable[[str, Receipt], None] | None = None,
         closed: Callable[[str, Closed], None] | None = None,
+        open_database: Callable[[], Database] | None = None,
     ) -> None:
         self._rules: dict[str, Board] = {}
         for board in boards:
@@ -66,6 +70,7 @@ class Hub(Mapping[str, Leaderboard]):
         self._gate = Gate(rest_seconds=rest_seconds)
         self._counted = counted
         self._closed = closed
+        self._open_database = open_database
         self._looked_at = 0
         self._look_at = 0
         self._secret: bytes | None = None
@@ -117,11 +122,21 @@ class Hub(Mapping[str, Leaderboard]):
             client = self._connect()
         caller = Caller(client, self._dialect, self._gate)
         users = Users(caller, self._prefix)
+        logged = any(board.mode == "ledger" for board in self._rules.values())
+        database = self._open_database() if logged and self._open_database is not None else None
         boards = {
-            name: Leaderboard(board, caller, prefix=self._prefix, clock=self.clock, users=users, counted=self._tell_of_counted)
+            name: Leaderboard(
+                board,
+                caller,
+                prefix=self._prefix,
+                clock=self.clock,
+                users=users,
+                counted=self._tell_of_counted,
+                log=None if database is None else EventLog(board, database),
+            )
             for name, board in self._rules.items()
         }
-        return Opened(caller, users, boards)
+        return Opened(caller, users, database, boards)
 
     def tell_of_closed(self) -> None:
         """Tell of periods that have closed; asks Redis only where one can have, and a failure is only logged."""
@@ -190,3 +205,5 @@ class Hub(Mapping[str, Leaderboard]):
         opened = self._opened.pop(os.getpid(), None)
         if opened is not None:
             opened.caller.client.close()
+            if opened.database is not None:
+                opened.database.close()

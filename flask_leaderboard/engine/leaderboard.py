@@ -9,7 +9,9 @@ from functools import partial
 
 from redis import Redis
 
-from ..errors import ConfigurationError, InputError, LeaderboardError
+from ..errors import ConfigurationError, InputError, LeaderboardError, NoLogError
+from ..log.event_log import EventLog
+from ..log.events import Event
 from ..rules.board import Board
 from ..rules.identity import check_user_id
 from ..rules.results import Receipt
@@ -22,8 +24,9 @@ from ..store.calls import Caller, Dialect
 from ..store.sharing import Shared
 from ..store.users import Users
 from .closings import Closed, Closings
+from .ledger import Ledger
 from .places import Places
-from .reading import Clock, Reader, system_clock
+from .reading import Clock, Reader, as_count, system_clock
 from .removing import remove_user
 from .seasons import Seasons
 from .submitting import Submitter
@@ -36,7 +39,8 @@ class Leaderboard(Reader):
 
     `clock` gives the time in microseconds; `dialect` says how the Lua commands are called (`Scripts()`, or `Functions()`). In
     place of a client, several boards may share a `Caller`. `users` keeps display names, and without it none can be given.
-    `counted` is called with the board's name and the receipt of every submission that counted.
+    `counted` is called with the board's name and the receipt of every submission that counted. A board of mode "ledger" needs its
+    `log`.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Leaderboard(Reader):
         dialect: Dialect | None = None,
         users: Users | None = None,
         counted: Callable[[str, Receipt], None] | None = None,
+        log: EventLog | None = None,
     ) -> None:
         caller = client if isinstance(client, Caller) else Caller(client, dialect)
         if caller.client.get_encoder().decode_responses:
@@ -59,7 +64,12 @@ class Leaderboard(Reader):
         self._users = users
         self._closings = Closings(board, store, self._seasons)
         self._counted = counted
-        self._submitter = Submitter(board, store, self._seasons)
+        if board.mode == "ledger" and log is None:
+            raise ConfigurationError(
+                f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)"
+            )
+        self._ledger = Ledger(board, store, self._places, log) if board.mode == "ledger" and log is not None else None
+        self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 
     def submit(
@@ -95,7 +105,15 @@ class Leaderboard(Reader):
 
     def remove(self, user_id: str, *, ranks: bool = True) -> Receipt:
         """Take a user out of every ranking that is kept; the receipt tells where he stood."""
+        if self._ledger is not None:
+            return self._ledger.remove(check_user_id(user_id), self._clock(), ranks=ranks)
         return remove_user(self.store, self._places, self._seasons, check_user_id(user_id), self._clock(), ranks=ranks)
+
+    def history(self, user_id: str, *, limit: int = 10, before: int | None = None) -> list[Event]:
+        """Give a user's events in the log, newest first; `before` is the number of one to go on from."""
+        if self._ledger is None:
+            raise NoLogError(f"board {self.board.name!r} keeps no log: declare it with mode='ledger'")
+        return self._ledger.log.history(check_user_id(user_id), as_count(limit, "limit"), before)
 
     def start_season(self, season: str, *, window: str = "season") -> Period:
         """Start a season by its name."""

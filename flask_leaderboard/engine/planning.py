@@ -9,7 +9,7 @@ from ..errors import ClosedPeriodError, LeaderboardError
 from ..rules.board import Board
 from ..rules.identity import check_id, check_user_id
 from ..rules.instants import to_instant
-from ..rules.scores import number_text
+from ..rules.scores import Number, number_text
 from ..rules.slices import Slice, check_not_future, slice_at
 from ..rules.submission import Submission
 from ..store.batch import Batch
@@ -26,6 +26,18 @@ class Waiting(NamedTuple):
 
     place: int
     submission: Submission
+    targets: tuple[Ranking, ...]
+    closed: tuple[str, ...]
+    too_late: ClosedPeriodError | None
+
+
+class Checked(NamedTuple):
+    """A submission that may be counted: its values, and the rankings it touches. One that is `too_late` touches none."""
+
+    user_id: str
+    points: Number
+    update: str
+    at: int
     targets: tuple[Ranking, ...]
     closed: tuple[str, ...]
     too_late: ClosedPeriodError | None
@@ -67,7 +79,8 @@ class Planner:
                     break
             yield batch, waiting, refused
 
-    def _add(self, batch: Batch, place: int, submission: Submission, now: int, running: Running) -> Waiting:
+    def check(self, submission: Submission, now: int, running: Running) -> Checked:
+        """Check a submission and find the rankings it touches."""
         board = self._board
         user_id = check_user_id(submission.user_id)
         points = board.check_points(submission.points)
@@ -76,26 +89,32 @@ class Planner:
         check_not_future(at, now)
         if submission.user_name is not None:
             check_id(submission.user_name, "user_name")
-        closed_error = None
+        identity = submission.submission_id
+        if identity is not None:
+            check_id(identity, "submission_id")
         try:
             targets, closed = self._targets(submission, at, now, running)
         except ClosedPeriodError as error:
-            if submission.submission_id is None:
+            if identity is None:
                 raise
-            targets, closed, closed_error = (), tuple(window.name for window in board.windows), error
+            return Checked(user_id, points, update, at, (), tuple(window.name for window in board.windows), error)
+        return Checked(user_id, points, update, at, targets, closed, None)
+
+    def _add(self, batch: Batch, place: int, submission: Submission, now: int, running: Running) -> Waiting:
+        checked = self.check(submission, now, running)
         identity = submission.submission_id
-        group, forget_at = self._buckets(batch, user_id, identity, now)
-        number = batch.target_list(targets) if targets else 0
-        whose = f"{user_id}\t{identity or ''}\t{group}\t{forget_at}"
-        batch.add(f"{whose}\t{number_text(points)}\t{at}\t{update}\t{number}\t", targets)
-        return Waiting(place, submission, targets, closed, closed_error)
+        group, forget_at = self._buckets(batch, checked.user_id, identity, now)
+        number = batch.target_list(checked.targets) if checked.targets else 0
+        whose = f"{checked.user_id}\t{identity or ''}\t{group}\t{forget_at}"
+        batch.add(f"{whose}\t{number_text(checked.points)}\t{checked.at}\t{checked.update}\t{number}\t", checked.targets)
+        return Waiting(place, submission, checked.targets, checked.closed, checked.too_late)
 
     def _buckets(self, batch: Batch, user_id: str, identity: str | None, now: int) -> tuple[int, int]:
         """Give the number of the group of buckets that a submission needs, and when the one of its id is forgotten."""
         limited = self._board.per_minute is not None
         if identity is None and not limited:
             return 0, 0
-        place = self._store.ids.place(user_id, "" if identity is None else check_id(identity, "submission_id"), now)
+        place = self._store.ids.place(user_id, identity or "", now)
         rate = (self._store.rates.place(user_id, now),) if limited else ()
         return batch.bucket_group((place.bucket, place.other, *rate)), place.forget_at
 

@@ -67,7 +67,7 @@ class Reader:
     def around(self, user_id: str, *, above: int = 4, below: int = 4, **how: Unpack[How]) -> Page:
         """Give a user's entry with those above and below; no entries where the user is not ranked."""
         kind, found = self._open(how)
-        above, below = _counted(above, "above"), _counted(below, "below")
+        above, below = as_count(above, "above"), as_count(below, "below")
         check_user_id(user_id)
         rows = self.store.around(found, kind, user_id, above, below) if found else Rows(0, 0, [])
         return self._as_page(rows, kind, found, how, None)
@@ -164,7 +164,7 @@ class Reader:
             how = How(**how)
             how["period"] = period_of(cursor, self.board.name, self._window_name(how))  # pages stay where they began
         kind, found = self._open(how)
-        limit, offset = _counted(limit, "limit"), _counted(offset, "offset", 2**53 - 1)
+        limit, offset = as_count(limit, "limit"), as_count(offset, "offset", 2**53 - 1)
         one_more = limit + 1  # tells whether there is a next page
         if found is None:
             return self._as_page(Rows(0, 0, []), kind, None, how, None)
@@ -232,7 +232,8 @@ class Reader:
         return [[entry and with_profile(entry, known.get(entry.user_id, Profile())) for entry in rows] for _, rows in found]
 
 
-def _counted(value: int, what: str, most: int = LARGEST_PAGE) -> int:
+def as_count(value: int, what: str, most: int = LARGEST_PAGE) -> int:
+    """Give a count back, or refuse what is none."""
     if type(value) is not int or not 0 <= value <= most:
         raise InputError(f"{what} {value!r} must be a whole number from 0 to {most}")
     return value

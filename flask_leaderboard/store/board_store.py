@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
+from ..errors import StoreUnavailableError
 from ..rules.board import Board
 from ..rules.instants import duration
 from ..rules.results import Entry, RankingKind
@@ -25,6 +26,32 @@ from .streams import Stream, open_stream
 
 def _bound(value: Number | None) -> str:
     return "-" if value is None else number_text(value)
+
+
+class Guard(Protocol):
+    """Knows whether what Redis answers can be trusted: the number at the front of a reply tells how far it has folded."""
+
+    def look(self) -> None:
+        """Look up, now and then, how far Redis must be."""
+
+    def is_behind(self, number: int) -> bool:
+        """Tell whether Redis has lost what it had; where it has not, remember how far it is."""
+
+    def repair(self) -> None:
+        """Bring Redis up to date, or say that it takes longer."""
+
+
+class Trusting:
+    """Trusts Redis: there is nothing else to go by."""
+
+    def look(self) -> None:
+        pass
+
+    def is_behind(self, number: int) -> bool:
+        return False
+
+    def repair(self) -> None:
+        pass
 
 
 class SubmitStream:
@@ -51,6 +78,7 @@ class BoardStore:
         self.rankings = RankingBook(board, self.keys)
         self.ids = IdMemory(self.keys, board.id_buckets, duration(board.remember_ids))
         self.rates = RateCounts(self.keys)
+        self.guard: Guard = Trusting()
         self._caller = caller
         self._call = caller.call
 
@@ -75,7 +103,7 @@ class BoardStore:
     ) -> tuple[Rows, list[Any]]:
         """Give entries from an index on; `profiles` are asked in the same trip, and their replies given behind."""
         args: list[Arg] = [ranking.line, kind, offset, limit]
-        reply, *others = self._caller.call_and_ask("page", [self.keys.board, *ranking.keys], args, *profiles)
+        reply, *others = self._ask("page", [self.keys.board, *ranking.keys], args, *profiles)
         return read_rows(self.board, reply), others
 
     def after(
@@ -107,7 +135,7 @@ class BoardStore:
         keys = [self.keys.board, *(key for ranking in rankings for key in ranking.keys)]
         lines = [ranking.line for ranking in rankings]
         args = [kind, "percentile", len(lines), *lines, *user_ids]
-        (_, *replies), *others = self._caller.call_and_ask("entries", keys, args, *profiles)
+        (_, *replies), *others = self._ask("entries", keys, args, *profiles)
         found = []
         for total, *rows in replies:
             found.append((total, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]))
@@ -150,6 +178,11 @@ class BoardStore:
         """Drop keys without blocking, and forget the layout of windows that have no data left."""
         _, dropped = self._call("drop", [self.keys.board, *keys], windows)
         return int(dropped)
+
+    def number(self) -> int:
+        """Give the number of the last event that Redis has folded."""
+        (number,) = self._caller.ask(("HGET", self.keys.board, "seq"))
+        return int(number or 0)
 
     def season(self, window: str, expected: str, following: str, now: int) -> str:
         """Switch the season of a window, or read it (`expected` and `following` the same)."""
@@ -220,7 +253,18 @@ class BoardStore:
         self._caller.ask(*(("PEXPIREAT", key, moment // 1000) for key in keys))
 
     def _read(self, command: str, ranking: Ranking, *args: str | int) -> Any:
-        return self._call(command, [self.keys.board, *ranking.keys], [ranking.line, *args])
+        return self._ask(command, [self.keys.board, *ranking.keys], [ranking.line, *args])[0]
+
+    def _ask(self, command: str, keys: Sequence[str], args: Sequence[Arg], *others: Sequence[Arg]) -> list[Any]:
+        """Run a reading command and plain ones in one trip, once more where Redis had to be brought up to date."""
+        self.guard.look()
+        replies = self._caller.call_and_ask(command, keys, args, *others)
+        if self.guard.is_behind(replies[0][0]):
+            self.guard.repair()
+            replies = self._caller.call_and_ask(command, keys, args, *others)
+            if self.guard.is_behind(replies[0][0]):
+                raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
+        return replies
 
     def _rows(self, command: str, ranking: Ranking, *args: str | int) -> Rows:
         return read_rows(self.board, self._read(command, ranking, *args))

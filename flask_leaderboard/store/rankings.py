@@ -45,8 +45,12 @@ class RankingBook:
             ranking = self._known[identity] = self._build(window, period, segment)
         return ranking
 
-    def _build(self, window: Window, period: Period, segment: str | None) -> Ranking:
-        kept_until = window.kept_until(period)
+    def lend(self, window: Window, period: Period, segment: str | None, until: int) -> Ranking:
+        """Give the ranking of a period whose time in Redis is over, to be kept until an instant all the same."""
+        return self._build(window, period, segment, until)
+
+    def _build(self, window: Window, period: Period, segment: str | None, until: int | None = None) -> Ranking:
+        kept_until = window.kept_until(period) if until is None else until
         expire = "-" if kept_until is None else str(kept_until // 1000)
         limit = self._board.segment(segment.partition("=")[0]).limit if segment else "-"
         line = f"{window.name} {self._board.layout(window.name)} {period.start} {expire} {segment or '-'} {limit}"

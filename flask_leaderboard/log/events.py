@@ -1,0 +1,58 @@
+"""What the log keeps: one event for each submission and removal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..rules.scores import Number, number_text
+
+Kind = Literal["submit", "remove"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event that has no number yet. `segments` are labels such as ``country=NL``.
+
+    One that is `too_late` is only looked up: it may have been logged before, by its submission id.
+    """
+
+    kind: Kind
+    user_id: str
+    points: Number | None
+    at: int
+    taken_at: int
+    update: str = ""
+    segments: tuple[str, ...] = ()
+    submission_id: str | None = None
+    too_late: bool = False
+
+    @property
+    def fact(self) -> str:
+        """What a submission id stands for: sent again with another one, it is a conflict."""
+        return f"{'' if self.points is None else number_text(self.points)} {self.update}"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event of the log."""
+
+    number: int
+    kind: Kind
+    user_id: str
+    points: Number | None
+    at: int
+    taken_at: int
+    update: str
+    segments: tuple[str, ...]
+    refused: str | None = None
+    submission_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What became of a draft: its number, whether the log had it before, and with which code the fold had refused it then."""
+
+    number: int
+    known: bool = False
+    refused: str | None = None

@@ -1,0 +1,216 @@
+"""The log on every database: numbered without gaps, exactly once, whatever runs beside it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, event, text
+from sqlalchemy.exc import OperationalError
+
+from flask_leaderboard import Board
+from flask_leaderboard.errors import ConfigurationError, ConflictError, LogUnavailableError
+from flask_leaderboard.log.database import Database, database_url
+from flask_leaderboard.log.event_log import EventLog
+from flask_leaderboard.log.events import Draft, Logged
+from flask_leaderboard.log.migrating import VERSION_TABLE, current, newest, upgrade_sql
+from flask_leaderboard.log.tables import metadata
+
+NOW = 1_763_424_000_000_000
+STRANGE = ("é", "e\u0301", "E", "e", "e ", "😀", "user'; --", "%s", "\\")
+
+
+def draft(user_id: str = "mary", points: Any = 1, identity: str | None = None, **more: Any) -> Draft:
+    return Draft("submit", user_id, points, more.pop("at", NOW), NOW, "increment", submission_id=identity, **more)
+
+
+@pytest.fixture
+def log(database: Database) -> EventLog:
+    return EventLog(Board("arena"), database)
+
+
+def numbers(outcomes: list[Any]) -> list[int]:
+    return [outcome.number for outcome in outcomes]
+
+
+def test_events_come_back_as_they_were_written(log: EventLog) -> None:
+    drafts = [
+        draft(user, 2**53 - 1, f"match {user}", at=NOW + 1, segments=("country=NL", "league=ü")) for user in STRANGE
+    ]
+    assert numbers(log.append(drafts)) == list(range(1, len(drafts) + 1))
+    found = log.read(0, 100)
+    assert [event.user_id for event in found] == list(STRANGE)
+    assert [event.submission_id for event in found] == [f"match {user}" for user in STRANGE]
+    assert {(e.points, e.at, e.taken_at, e.update, e.segments) for e in found} == {
+        (2**53 - 1, NOW + 1, NOW, "increment", ("country=NL", "league=ü"))
+    }
+    assert [event.number for event in log.read(3, 2)] == [4, 5]
+
+
+@pytest.mark.parametrize("points", [0.1, 1e308, -5e-324, 1 / 3, 2.0**70])
+def test_doubles_come_back_to_the_last_bit(database: Database, points: float) -> None:
+    log = EventLog(Board("race", score_type="float"), database)
+    log.append([draft(points=points)])
+    assert log.read(0, 1)[0].points == points
+
+
+def test_numbers_are_given_per_board(database: Database) -> None:
+    one, other = EventLog(Board("one"), database), EventLog(Board("other"), database)
+    assert (one.head(), other.head()) == (0, 0)
+    one.append([draft(), draft()])
+    assert numbers(other.append([draft()])) == [1]
+    assert (one.head(), other.head()) == (2, 1)
+
+
+def test_an_id_is_written_once_for_ever(log: EventLog) -> None:
+    assert log.append([draft(identity="m1"), draft(identity="m1"), draft("bob", identity="m1")]) == [
+        Logged(1),
+        Logged(1, known=True),
+        Logged(2),
+    ]
+    assert log.append([draft(identity="m1"), draft(identity="M1")]) == [Logged(1, known=True), Logged(3)]
+    assert log.head() == 3
+
+
+def test_an_id_with_other_points_is_a_conflict_and_stops_no_other(log: EventLog) -> None:
+    log.append([draft(identity="m1")])
+    refused, taken = log.append([draft(points=2, identity="m1"), draft(identity="m2")])
+    assert isinstance(refused, ConflictError)
+    assert taken == Logged(2)
+
+
+def test_what_is_too_late_is_only_looked_up(log: EventLog) -> None:
+    log.append([draft(identity="m1")])
+    late = [draft(identity="m1", too_late=True), draft(identity="m2", too_late=True)]
+    assert log.append(late) == [Logged(1, known=True), None]
+    assert log.head() == 1
+
+
+def test_refusals_are_told_to_who_sends_it_again(log: EventLog) -> None:
+    log.append([draft(identity="m1")])
+    log.note_refusals([(1, "score_range")])
+    assert log.append([draft(identity="m1")]) == [Logged(1, known=True, refused="score_range")]
+
+
+def test_history_is_the_users_own_newest_first(log: EventLog) -> None:
+    log.append([draft("mary", 1), draft("bob", 2), draft("mary", 3), draft("mary", 4)])
+    assert [event.points for event in log.history("mary", 2)] == [4, 3]
+    assert [event.points for event in log.history("mary", 2, before=3)] == [1]
+    assert log.history("nobody", 5) == []
+
+
+def test_a_thousand_in_one_transaction(log: EventLog) -> None:
+    outcomes = log.append([draft(f"user{place % 700}", place, f"m{place}") for place in range(1200)])
+    assert numbers(outcomes) == list(range(1, 1201))
+    assert [event.points for event in log.read(0, 2000)] == list(range(1200))
+
+
+def test_writers_at_once_leave_no_gap_and_write_no_id_twice(database: Database) -> None:
+    def write(writer: int) -> None:
+        log = EventLog(Board("arena"), database)
+        for turn in range(10):
+            try:
+                log.append([draft(f"user{(writer + turn + step) % 7}", 1, f"m{turn}-{step}") for step in range(5)])
+            except BaseException as failure:
+                failures.append(failure)
+                raise
+
+    failures: list[BaseException] = []
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+    found = EventLog(Board("arena"), database).read(0, 1000)
+    assert [event.number for event in found] == list(range(1, len(found) + 1))
+    keys = [(event.user_id, event.submission_id) for event in found]
+    wanted = {(f"user{(w + t + s) % 7}", f"m{t}-{s}") for w in range(4) for t in range(10) for s in range(5)}
+    assert sorted(keys) == sorted(wanted)
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_a_lost_reply_to_the_commit_is_looked_up(log: EventLog, database: Database, written: bool) -> None:
+    log.append([draft()])
+    armed = [True]
+
+    def lose_reply(connection: Connection) -> None:
+        if armed.pop() if armed else False:
+            raw: Any = connection.connection.dbapi_connection
+            if written and database.engine.dialect.name == "sqlite":
+                raw.execute("COMMIT")
+            elif written:
+                raw.commit()
+            else:
+                raw.rollback()
+            raise OperationalError("COMMIT", None, Exception("the connection was lost"))
+
+    event.listen(database.engine, "commit", lose_reply)
+    try:
+        if written:
+            assert log.append([draft("bob"), draft("bob")]) == [Logged(2), Logged(3)]
+        else:
+            with pytest.raises(LogUnavailableError):
+                log.append([draft("bob"), draft("bob")])
+    finally:
+        event.remove(database.engine, "commit", lose_reply)
+    assert log.head() == (3 if written else 1)
+
+
+def test_migrations_make_the_tables_of_the_code(empty_database: Database) -> None:
+    with empty_database.connect() as connection:
+        assert current(connection) is None
+    empty_database.migrate()
+    empty_database.migrate()
+    with empty_database.connect() as connection:
+        assert current(connection) == newest()
+        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE, "compare_type": False})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_missing_tables_are_told_with_the_remedy(empty_database: Database) -> None:
+    with pytest.raises(ConfigurationError, match="flask leaderboard db upgrade"):
+        EventLog(Board("arena"), empty_database).head()
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "mariadb"])
+def test_sql_for_operators(dialect: str) -> None:
+    assert upgrade_sql(dialect).count("CREATE TABLE") == 5
+
+
+def test_own_file_is_made_once_by_many(tmp_path: Any) -> None:
+    def use() -> None:
+        database = Database(database_url(None, tmp_path / "instance"), own=True)
+        EventLog(Board("arena"), database).append([draft()])
+        database.close()
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    database = Database(database_url(None, tmp_path / "instance"), own=True)
+    assert EventLog(Board("arena"), database).head() == 4
+    with database.begin() as connection:
+        assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
+        assert connection.scalar(text("PRAGMA synchronous")) == 2
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("url", "error", "message"),
+    [
+        ("nonsense", ConfigurationError, "can't be read"),
+        ("oracle+nothing://x", ConfigurationError, "driver"),
+        ("postgresql://127.0.0.1:1/x", LogUnavailableError, "can't be reached"),
+        ("sqlite:////nowhere/at/all.db", LogUnavailableError, "can't be reached"),
+    ],
+)
+def test_wrong_urls(url: str, error: type[Exception], message: str, tmp_path: Any) -> None:
+    open_log: Callable[[], int] = lambda: EventLog(Board("arena"), Database(database_url(url, tmp_path))).head()  # noqa: E731
+    with pytest.raises(error, match=message):
+        open_log()

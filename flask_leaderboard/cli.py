@@ -12,6 +12,7 @@ from .engine.leaderboard import Leaderboard
 from .engine.reading import How
 from .errors import LeaderboardError
 from .globals import current_leaderboards
+from .log.migrating import current, newest, upgrade_sql
 from .rules.results import RANKING_KINDS
 
 
@@ -37,6 +38,7 @@ def make_commands() -> AppGroup:
         flask leaderboard rank mary1934                a user in every window
         flask leaderboard season start season-4        begin a season
         flask leaderboard season end                   end it
+        flask leaderboard db upgrade                   make or update the tables of the log
         """,
     )
     for command in (show_boards, show_top, show_rank, erase):
@@ -44,6 +46,9 @@ def make_commands() -> AppGroup:
     season = group.group("season", help="Start and end seasons.")(lambda: None)
     season.command("start")(start_season)
     season.command("end")(end_season)
+    tables = group.group("db", help="The tables of the log.")(lambda: None)
+    for name, command in (("upgrade", upgrade_tables), ("current", show_revision), ("sql", show_sql)):
+        tables.command(name)(command)
     return group
 
 
@@ -128,6 +133,24 @@ def end_season(board: str | None, window: str) -> None:
     """End the running season. It stays readable for the window's retention."""
     ended = _find(board).end_season(window=window)
     click.echo(f"Season {ended.id} has ended.")
+
+
+def upgrade_tables() -> None:
+    """Make the tables of the log, or bring them up to date."""
+    current_leaderboards.database.migrate()
+    show_revision()
+
+
+def show_revision() -> None:
+    """Tell which revision the tables are at, and which one is needed."""
+    with current_leaderboards.database.connect() as connection:
+        found = current(connection)
+    click.echo(f"The tables are at {found or 'no revision'}; {newest()} is needed.")
+
+
+def show_sql() -> None:
+    """Print the SQL that makes the tables, for the database that is configured."""
+    click.echo(upgrade_sql(current_leaderboards.database.engine.dialect.name))
 
 
 def _find(name: str | None) -> Leaderboard:

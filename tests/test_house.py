@@ -20,9 +20,9 @@ MAY_IMPORT = {
     "config": {"errors", "rules"},
     "backends": {"errors", "backends"},
     "signals": set(),
-    "web": {"errors", "version", "config", "rules", "store", "engine", "web"},
+    "web": {"errors", "version", "config", "rules", "store", "log", "engine", "web"},
     "globals": {"engine", "web"},
-    "cli": {"errors", "rules", "engine", "globals"},
+    "cli": {"errors", "rules", "log", "engine", "globals"},
     "extension": {"errors", "cli", "config", "rules", "backends", "engine", "log", "signals", "web"},
 }
 NO_SERVER = {"rules", "log", "errors", "version", "config", "signals", "web", "globals", "cli", "extension"}

@@ -166,7 +166,7 @@ def test_older_data_is_noticed_by_another_process_in_a_second(
     writer, reader = keep(valkey), keep(valkey)
     writer.submit("mary", 5)
     assert reader.count() == 1
-    older = {key: valkey.dump(key) for key in valkey.keys()}
+    older = {key: valkey.dump(key) for key in valkey.scan_iter()}
     writer.submit("mary", 5)
     valkey.flushall()
     for key, value in older.items():
@@ -393,7 +393,7 @@ def test_periods_past_their_retention_are_replayed_for_what_they_refuse(
     entry = anew.rank("mary")
     assert entry is not None
     assert entry.score == 8
-    assert [key for key in valkey.keys() if b"hourly" in key] == []
+    assert [key for key in valkey.scan_iter() if b"hourly" in key] == []
 
 
 def test_history_needs_a_log(valkey: Redis, clock: SetClock) -> None:

@@ -38,9 +38,7 @@ def numbers(outcomes: list[Any]) -> list[int]:
 
 
 def test_events_come_back_as_they_were_written(log: EventLog) -> None:
-    drafts = [
-        draft(user, 2**53 - 1, f"match {user}", at=NOW + 1, segments=("country=NL", "league=ü")) for user in STRANGE
-    ]
+    drafts = [draft(user, 2**53 - 1, f"match {user}", at=NOW + 1, segments=("country=NL", "league=ü")) for user in STRANGE]
     assert numbers(log.append(drafts)) == list(range(1, len(drafts) + 1))
     found = log.read(0, 100)
     assert [event.user_id for event in found] == list(STRANGE)
@@ -173,7 +171,7 @@ def test_migrations_make_the_tables_of_the_code(empty_database: Database) -> Non
 
 
 def test_missing_tables_are_told_with_the_remedy(empty_database: Database) -> None:
-    with pytest.raises(ConfigurationError, match="flask leaderboard db upgrade"):
+    with pytest.raises(LogUnavailableError, match="flask leaderboard db upgrade"):
         EventLog(Board("arena"), empty_database).head()
 
 

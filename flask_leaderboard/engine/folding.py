@@ -61,16 +61,15 @@ class Folder:
         """Fold what the log has up to a number and Redis has not; say so where it takes long, the next call goes on."""
         deadline = time.monotonic() + LONGEST_CATCH_UP_SECONDS
         lent: dict[tuple[str, str, str | None], Ranking] = {}
-        try:
-            while (folded := self._store.number()) < through:
-                events = self._log.read(folded, min(EVENTS_A_READ, through - folded))
-                if not events:
-                    return
-                self._replay(events, lent)
-                if time.monotonic() > deadline:
-                    raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
-        finally:
-            self._give_back(lent.values())
+        while events := self._missing(through):
+            self._replay(events, lent)
+            if time.monotonic() > deadline:
+                raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
+        self._give_back(lent.values())
+
+    def _missing(self, through: int) -> list[Event]:
+        folded = self._store.number()
+        return self._log.read(folded, min(EVENTS_A_READ, through - folded)) if folded < through else []
 
     def _close_gap(self, last: int) -> None:
         """Wait a moment for the events up to a number, then fold them."""

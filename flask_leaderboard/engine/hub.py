@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..errors import ConfigurationError, LeaderboardError, UnknownBoardError
+from ..errors import ConfigurationError, LeaderboardError, NoLogError, UnknownBoardError
 from ..log.database import Database
 from ..log.event_log import EventLog
 from ..rules.board import Board
@@ -36,7 +36,6 @@ class Opened:
 
     caller: Caller
     users: Users
-    database: Database | None
     boards: Mapping[str, Leaderboard]
 
 
@@ -76,6 +75,7 @@ class Hub(Mapping[str, Leaderboard]):
         self._secret: bytes | None = None
         self._secret_until = 0.0
         self._opened: dict[int, Opened] = {}
+        self._databases: dict[int, Database] = {}
 
     def __getitem__(self, name: str) -> Leaderboard:
         if name not in self._rules:
@@ -102,6 +102,14 @@ class Hub(Mapping[str, Leaderboard]):
         return self.opened.users
 
     @property
+    def database(self) -> Database:
+        """The database of the log."""
+        if self._open_database is None or not any(board.mode == "ledger" for board in self._rules.values()):
+            raise NoLogError("no board keeps a log: declare one with mode='ledger'")
+        process = os.getpid()
+        return self._databases.get(process) or self._databases.setdefault(process, self._open_database())
+
+    @property
     def caller(self) -> Caller:
         return self.opened.caller
 
@@ -122,8 +130,6 @@ class Hub(Mapping[str, Leaderboard]):
             client = self._connect()
         caller = Caller(client, self._dialect, self._gate)
         users = Users(caller, self._prefix)
-        logged = any(board.mode == "ledger" for board in self._rules.values())
-        database = self._open_database() if logged and self._open_database is not None else None
         boards = {
             name: Leaderboard(
                 board,
@@ -132,11 +138,11 @@ class Hub(Mapping[str, Leaderboard]):
                 clock=self.clock,
                 users=users,
                 counted=self._tell_of_counted,
-                log=None if database is None else EventLog(board, database),
+                log=EventLog(board, self.database) if board.mode == "ledger" else None,
             )
             for name, board in self._rules.items()
         }
-        return Opened(caller, users, database, boards)
+        return Opened(caller, users, boards)
 
     def tell_of_closed(self) -> None:
         """Tell of periods that have closed; asks Redis only where one can have, and a failure is only logged."""
@@ -205,5 +211,6 @@ class Hub(Mapping[str, Leaderboard]):
         opened = self._opened.pop(os.getpid(), None)
         if opened is not None:
             opened.caller.client.close()
-            if opened.database is not None:
-                opened.database.close()
+        database = self._databases.pop(os.getpid(), None)
+        if database is not None:
+            database.close()

@@ -26,7 +26,7 @@ from ..store.users import Users
 from .closings import Closed, Closings
 from .ledger import Ledger
 from .places import Places
-from .reading import Clock, Reader, as_count, system_clock
+from .reading import LARGEST_PAGE, Clock, Reader, as_count, system_clock
 from .removing import remove_user
 from .seasons import Seasons
 from .submitting import Submitter
@@ -65,9 +65,7 @@ class Leaderboard(Reader):
         self._closings = Closings(board, store, self._seasons)
         self._counted = counted
         if board.mode == "ledger" and log is None:
-            raise ConfigurationError(
-                f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)"
-            )
+            raise ConfigurationError(f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)")
         self._ledger = Ledger(board, store, self._places, log) if board.mode == "ledger" and log is not None else None
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
@@ -113,7 +111,9 @@ class Leaderboard(Reader):
         """Give a user's events in the log, newest first; `before` is the number of one to go on from."""
         if self._ledger is None:
             raise NoLogError(f"board {self.board.name!r} keeps no log: declare it with mode='ledger'")
-        return self._ledger.log.history(check_user_id(user_id), as_count(limit, "limit"), before)
+        if before is not None:
+            as_count(before, "before", 2**53 - 1)
+        return self._ledger.log.history(check_user_id(user_id), as_count(limit, "limit", LARGEST_PAGE + 1), before)
 
     def start_season(self, season: str, *, window: str = "season") -> Period:
         """Start a season by its name."""

@@ -101,7 +101,7 @@ class Database:
             if not self._is_current() and self._own:
                 self._migrate_own()
             elif not self._is_current():
-                raise ConfigurationError("the log's tables are missing or old: run 'flask leaderboard db upgrade'")
+                raise LogUnavailableError("the log's tables are missing or old: run 'flask leaderboard db upgrade'")
             self._ready = True
 
     def _is_current(self) -> bool:

@@ -58,7 +58,9 @@ def _answer(service: Service, request: Request, operation: Operation, path: Mapp
     body = load(operation.body, read_body(request), "body") if operation.body is not None else None
     as_of = service.hub.clock() if operation.dated else None
     content = operation.run(Call(service, path, query, body))
-    return write_answer(content, as_of=as_of, cache_control=_cache_control(service, operation), tagged=operation.shared)
+    status = 202 if operation.may_pend and content["pending"] else 200
+    cache_control = _cache_control(service, operation)
+    return write_answer(content, as_of=as_of, cache_control=cache_control, tagged=operation.shared, status=status)
 
 
 def _query(request: Request) -> dict[str, str]:

@@ -18,7 +18,13 @@ from .problems import HTTP_CODES, MEDIA_TYPE, status_of
 from .schemas import ProblemSchema, SubmissionSchema
 from .signatures import SIGNATURE, TIMESTAMP
 
-_ALWAYS: tuple[type[e.LeaderboardError], ...] = (e.InputError, e.StoreUnavailableError, e.LayoutError)
+_ALWAYS: tuple[type[e.LeaderboardError], ...] = (
+    e.InputError,
+    e.StoreUnavailableError,
+    e.LogUnavailableError,
+    e.LogMismatchError,
+    e.LayoutError,
+)
 _GUARDED: tuple[type[e.LeaderboardError], ...] = (e.UnauthorizedError, e.ForbiddenError)
 _TYPES: dict[type, str] = {UserId: "string", AnyNumber: "number", NumberText: "number", CountText: "integer", Moment: "string"}
 
@@ -89,7 +95,10 @@ def _responses(operation: Operation) -> dict[str, Any]:
         codes.setdefault(status_of(error), set()).add(error.code)
     for status in (405, 413, *((415,) if operation.body is not None else ())):
         codes.setdefault(status, set()).add(HTTP_CODES[status])
-    responses: dict[str, Any] = {"200": {"description": "Done", "content": {"application/json": {"schema": operation.reply}}}}
+    content = {"application/json": {"schema": operation.reply}}
+    responses: dict[str, Any] = {"200": {"description": "Done", "content": content}}
+    if operation.may_pend:
+        responses["202"] = {"description": "Written to the log; scores and ranks follow by themselves", "content": content}
     if operation.shared:
         responses["304"] = {"description": "You have it already"}
     for status, names in sorted(codes.items()):

@@ -46,7 +46,8 @@ class Operation:
     """One method of one path.
 
     `role` is who may call it (None: anybody); `shared` answers are the same for everybody and may be cached; `dated` ones tell
-    when they were read. `errors` are those of its own, beside the ones that every operation may answer.
+    when they were read; one that `may_pend` is answered 202 where its content says ``pending``. `errors` are those of its own,
+    beside the ones that every operation may answer.
     """
 
     name: str
@@ -61,4 +62,5 @@ class Operation:
     errors: tuple[type[LeaderboardError], ...] = ()
     shared: bool = False
     dated: bool = False
+    may_pend: bool = False
     tag: str = "scores"

@@ -24,6 +24,7 @@ STATUS: dict[type[e.LeaderboardError], int] = {
     e.UpdateError: 400,
     e.DenseRankError: 400,
     e.SegmentLimitError: 400,
+    e.NoLogError: 400,
     e.UnauthorizedError: 401,
     e.AccessError: 403,
     e.UnknownBoardError: 404,
@@ -38,6 +39,7 @@ STATUS: dict[type[e.LeaderboardError], int] = {
     e.TemporaryError: 503,
     e.JournalFullError: 503,
     e.LayoutError: 503,
+    e.LogMismatchError: 503,
 }
 HTTP_CODES = {
     400: "bad_request",
@@ -48,6 +50,8 @@ HTTP_CODES = {
 }
 _TOLD_IN_PUBLIC = {
     "store_unavailable": "the scores can't be reached now: try again shortly",
+    "log_unavailable": "the log of the scores can't be reached now: try again shortly",
+    "log_mismatch": "the scores and their log do not belong together: the server's log says more",
     "protocol": "the scores answered in a way that was not understood: the server's log says more",
     "configuration": "the server is not set up rightly: its log says more",
     "layout": "the board's data was written under other rules: its operator must rebuild it",

@@ -8,6 +8,8 @@ from typing import Any
 from .. import errors as e
 from ..engine.leaderboard import Leaderboard
 from ..engine.reading import How
+from ..log.events import Event
+from ..rules.instants import to_datetime
 from ..rules.results import Entry, Page, Place
 from . import schemas
 from .operations import Call, Operation
@@ -71,6 +73,33 @@ def _standings(board: Leaderboard, user_id: str, call: Call) -> dict[str, Any]:
         "board": board.board.name,
         "segment": how.get("segment"),
         "ranking": board.board.check_ranking(how.get("ranking")),
+    }
+
+
+def history(call: Call) -> dict[str, Any]:
+    board, user_id = call.board(call.query.get("board")), call.path["user_id"]
+    limit = _limited(call, call.query.get("limit", 10), "limit")
+    events = board.history(user_id, limit=limit + 1, before=call.query.get("before"))
+    shown = events[:limit]
+    return {
+        "data": [_event(event) for event in shown],
+        "count": len(shown),
+        "board": board.board.name,
+        "user_id": user_id,
+        "before": shown[-1].number if shown and len(events) > limit else None,
+    }
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {
+        "number": event.number,
+        "kind": event.kind,
+        "points": event.points,
+        "update": event.update or None,
+        "at": to_datetime(event.at).isoformat(),
+        "segments": dict(label.split("=", 1) for label in event.segments),
+        "submission_id": event.submission_id,
+        "refused": event.refused,
     }
 
 
@@ -155,6 +184,11 @@ OPERATIONS = (
     Operation(
         "read_neighbors", "GET", "/scores/{user_id}/neighbors", neighbors, "Read the entries around a user",
         schemas.PageSchema, role="read", query=schemas.NeighborsSchema(), errors=_RANK_ERRORS, dated=True,
+    ),
+    Operation(
+        "read_history", "GET", "/scores/{user_id}/history", history, "Read a user's own events in the log, newest first",
+        schemas.HistorySchema, role="read", query=schemas.HistoryQuerySchema(),
+        errors=(e.InputError, e.IdentityError, e.UnknownBoardError, e.NoLogError),
     ),
     Operation(
         "rank_friends", "POST", "/scores/query", friends, "Rank a list of users among themselves",

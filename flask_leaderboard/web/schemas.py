@@ -106,6 +106,12 @@ class FriendsSchema(ReadSchema):
     user_ids = fields.List(UserId(metadata=USER_ID), required=True, metadata=told("The users to rank among themselves"))
 
 
+class HistoryQuerySchema(Strict):
+    board = fields.Str(metadata=told("The board; the first one declared, if left out"))
+    limit = CountText(metadata=told("How many events", type="integer", minimum=0, default=10))
+    before = CountText(metadata=told("Where to go on: the 'before' of the page before", type="integer", minimum=0))
+
+
 class BoardQuerySchema(Strict):
     percentile = NumberText(metadata=told("Also tell the score it takes to be at this percentile", **POINTS))
 
@@ -231,6 +237,25 @@ class FriendsAnswerSchema(WhereSchema):
     data = fields.List(fields.Nested(FriendSchema), required=True)
     count = fields.Int(required=True)
     missing = fields.List(fields.Str(), required=True, metadata=told("Those asked for who are not ranked"))
+
+
+class EventSchema(Strict):
+    number = fields.Int(required=True, metadata=told("The event's place in the board's order"))
+    kind = fields.Str(required=True, metadata=told("'submit' or 'remove'"))
+    points = fields.Float(required=True, allow_none=True)
+    update = fields.Str(required=True, allow_none=True)
+    at = fields.DateTime(required=True, metadata=told("When the points were won"))
+    segments = fields.Dict(keys=fields.Str(), values=fields.Str(), required=True)
+    submission_id = fields.Str(required=True, allow_none=True)
+    refused = fields.Str(required=True, allow_none=True, metadata=told("The code with which it was refused"))
+
+
+class HistorySchema(Strict):
+    data = fields.List(fields.Nested(EventSchema), required=True)
+    count = fields.Int(required=True)
+    board = fields.Str(required=True)
+    user_id = fields.Str(required=True)
+    before = fields.Int(required=True, allow_none=True, metadata=told("Give it back to go on; null at the end"))
 
 
 class WindowSchema(Strict):

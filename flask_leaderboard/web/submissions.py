@@ -52,16 +52,17 @@ def _submit_to(call: Call, name: str | None, submissions: list[Submission]) -> l
     try:
         board = call.board(name)
         outcomes = board.submit_many(submissions, ranks=call.body["ranks"])
-    except e.TemporaryError:
+    except e.TemporaryError as error:
         if len(submissions) == len(call.body["submissions"]):
             raise
-        return [_refusal(e.StoreUnavailableError("the scores can't be reached now"))] * len(submissions)
+        return [_refusal(error)] * len(submissions)
     except e.LeaderboardError as error:
         return [_refusal(error)] * len(submissions)
-    return [
-        _refusal(outcome) if isinstance(outcome, e.LeaderboardError) else {"status": 200, "receipt": _receipt(board, outcome)}
-        for outcome in outcomes
-    ]
+    return [_refusal(outcome) if isinstance(outcome, e.LeaderboardError) else _taken(board, outcome) for outcome in outcomes]
+
+
+def _taken(board: Leaderboard, receipt: Receipt) -> dict[str, Any]:
+    return {"status": 202 if receipt.pending else 200, "receipt": _receipt(board, receipt)}
 
 
 def _refusal(error: e.LeaderboardError) -> dict[str, Any]:
@@ -110,7 +111,7 @@ _SUBMIT_ERRORS = (
 OPERATIONS = (
     Operation(
         "submit_score", "POST", "/scores", submit, "Count points for a user in every window, at once and once",
-        schemas.ReceiptSchema, role="submit", body=SUBMISSION, errors=_SUBMIT_ERRORS,
+        schemas.ReceiptSchema, role="submit", body=SUBMISSION, errors=_SUBMIT_ERRORS, may_pend=True,
     ),
     Operation(
         "submit_scores", "POST", "/scores/batch", submit_batch, "Count many submissions; a refused one stops no other",

@@ -3,6 +3,7 @@
 # make lint    ruff, mypy and luacheck
 # make bench   the benchmarks: tables, and JSON in benchmarks/results*.json
 # make model   100,000 random steps against the model
+# make chaos   200 rounds of killing Redis and players while they play
 # make lua     build lua/dist from lua/src
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ PIP_FLAGS ?= --quiet --disable-pip-version-check
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint format bench model lua clean
+.PHONY: demo test lint format bench model chaos lua clean
 
 demo: $(READY)
 	@echo 'Play:   curl -X POST http://127.0.0.1:$(PORT)/match/mary1934/won'
@@ -40,6 +41,9 @@ bench: $(READY)
 
 model: $(READY)
 	$(BIN)/python -m pytest tests/test_model.py -k "scripts and valkey9" --examples 3400
+
+chaos: $(READY)
+	$(BIN)/python -m tests.chaos.harness --rounds 200 --seed 1
 
 lua:
 	$(PYTHON) lua/build.py

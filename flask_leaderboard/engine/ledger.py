@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..errors import ClosedPeriodError, LeaderboardError, ScoreRangeError, SegmentLimitError, StoreUnavailableError
@@ -49,6 +50,7 @@ class Ledger:
         self._folder = Folder(board, store, places, log)
         self._standing = store.guard = Standing(store, log, self._folder)
         self._turn = threading.Lock()
+        self._waits_for_redis = False
 
     def submit(self, submissions: Sequence[Submission], now: int, *, ranks: bool) -> list[Outcome]:
         """Give a receipt or an error for each submission, in their order; each that has a receipt is in the log."""
@@ -76,10 +78,8 @@ class Ledger:
 
     def _look(self) -> None:
         """See that Redis and the log belong together; where Redis is away, the log takes what comes."""
-        try:
+        with suppress(StoreUnavailableError):
             self._standing.look()
-        except StoreUnavailableError as error:
-            _logger.warning("board '%s' is not compared with its log: %s", self._board.name, error)
 
     def _plan(self, submission: Submission, now: int) -> _Planned:
         checked = self._planner.check(submission, now, NO_SEASONS)
@@ -113,10 +113,14 @@ class Ledger:
         """Fold events that have just been written; give the receipt lines by number. They count whatever happens here."""
         self._standing.expect(new[-1].number)
         try:
-            return self._folder.fold(new, self._board.ranking if ranks else "-")
+            lines = self._folder.fold(new, self._board.ranking if ranks else "-")
         except LeaderboardError as error:
-            _logger.warning("events %s of board '%s' are in the log and wait for Redis: %s", _span(new), self._board.name, error)
+            if not self._waits_for_redis:
+                _logger.warning("board '%s' has events in its log that wait for Redis: %s", self._board.name, error)
+            self._waits_for_redis = True
             return {}
+        self._waits_for_redis = False
+        return lines
 
     def _outcome(self, item: _Planned, logged: Logged | LeaderboardError | None, lines: dict[int, bytes], ranks: bool) -> Outcome:
         if isinstance(logged, LeaderboardError):
@@ -137,8 +141,7 @@ class Ledger:
         if not pending and item.targets:
             try:
                 found, _ = self._store.entries(item.targets, self._board.ranking, [user_id])
-            except LeaderboardError as error:
-                _logger.warning("a submission that is in the log is answered without scores: %s", error)
+            except LeaderboardError:
                 pending = True
             else:
                 changes = tuple(
@@ -165,7 +168,3 @@ class Ledger:
 
 def _unmoved(change: Change, score: int | float, rank: int | None) -> Change:
     return change._replace(old_score=score, new_score=score, old_rank=rank, new_rank=rank)
-
-
-def _span(entries: Sequence[Entry]) -> str:
-    return f"{entries[0].number} to {entries[-1].number}"

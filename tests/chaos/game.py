@@ -1,0 +1,17 @@
+"""What players and judge agree on."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from flask_leaderboard import AllTime, Board, Every, Segment
+
+BOARD = Board(
+    "chaos",
+    mode="ledger",
+    score_range=(-20, 60),
+    windows=[AllTime(), Every(timedelta(hours=1), name="hourly")],
+    segments=[Segment("country", limit=3)],
+)
+USERS = tuple(f"user{place}" for place in range(8))
+COUNTRIES = (None, None, "NL", "BE", "DE", "FR")

@@ -1,0 +1,93 @@
+"""A process that plays until it is killed: it notes every try, every answer and every ranking it was shown.
+
+``python -m tests.chaos.player REDIS_SOCKET DATABASE_URL JOURNAL SEED [SABOTAGE]``
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from flask_leaderboard import Leaderboard, LeaderboardError
+from flask_leaderboard.engine.standing import Standing
+from flask_leaderboard.errors import StoreUnavailableError, TemporaryError
+from flask_leaderboard.log.database import Database, database_url
+from flask_leaderboard.log.event_log import EventLog
+from flask_leaderboard.store import bundle, calls
+from flask_leaderboard.store.gate import Gate
+from tests.chaos.game import BOARD, COUNTRIES, USERS
+
+
+def play(board: Leaderboard, journal: Any, seed: str) -> None:
+    chance, turn, unsure = random.Random(seed), 0, list[dict[str, Any]]()
+
+    def note(what: str, **details: Any) -> None:
+        journal.write(json.dumps({"what": what, **details}) + "\n")
+        journal.flush()
+
+    while True:
+        turn += 1
+        if unsure and chance.random() < 0.3:
+            score = chance.choice(unsure)
+        else:
+            country = chance.choice(COUNTRIES)
+            score = {"user_id": chance.choice(USERS), "points": chance.randint(-9, 9), "submission_id": f"{seed}-{turn}"}
+            score["segments"] = {"country": country} if country else None
+            note("try", **score)
+        unsure = [*unsure[-20:], score]
+        try:
+            receipt = board.submit(**score)
+            note("ack", id=score["submission_id"], number=receipt.number, pending=receipt.pending)
+        except TemporaryError as error:
+            note("unsure", why=str(error))
+        except LeaderboardError as error:
+            note("refused", id=score["submission_id"], code=error.code)
+        try:
+            page = board.top(20, ranking="unique")
+            note("saw", number=page.number, entries=[(entry.rank, entry.user_id, entry.score) for entry in page.entries])
+        except StoreUnavailableError:
+            pass
+
+
+def sabotage(what: str) -> None:
+    """Take away what the promises hang on, to show that the judge would see it."""
+    if what == "detector":
+        Standing.look = lambda self: None  # type: ignore[method-assign]
+        Standing.is_behind = lambda self, number: False  # type: ignore[method-assign]
+    elif what == "order":
+        source = bundle.script_text("apply").replace("if opened.seq < first - 1 then", "if false then")
+        calls.Scripts.words = lambda self, command: (  # type: ignore[method-assign]
+            ("EVAL", source) if command == "apply" else ("EVALSHA", bundle.manifest()["commands"][command]["sha1"])
+        )
+    elif what == "once":
+        write = EventLog._write
+
+        def forgetful(self: EventLog, connection: Any, board: int, head: int, drafts: Any, writer: str) -> Any:
+            renamed = [replace(draft, submission_id=f"{draft.submission_id}#{writer}") for draft in drafts]
+            return write(self, connection, board, head, renamed, writer)
+
+        EventLog._write = forgetful  # type: ignore[method-assign]
+    else:
+        raise SystemExit(f"there is no sabotage {what!r}")
+
+
+def main(socket: str, url: str, path: str, seed: str, *broken: str) -> None:
+    for what in broken:
+        sabotage(what)
+    client = Redis(unix_socket_path=socket, retry=Retry(NoBackoff(), 0), socket_timeout=0.5)
+    database = Database(database_url(url, Path(path).parent))
+    with Path(path).open("a", encoding="utf-8") as journal:
+        caller = calls.Caller(client, gate=Gate(rest_seconds=0.05))
+        play(Leaderboard(BOARD, caller, log=EventLog(BOARD, database)), journal, seed)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,42 @@
+"""A short run of the chaos harness, and proof that it sees what is broken. `make chaos` is the long one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.chaos.harness import Round, playing
+from tests.databases import DatabaseServer
+
+Servers = Callable[[str], DatabaseServer]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_promises_hold_whatever_is_killed(database_servers: Servers, seed: int) -> None:
+    with playing(database_servers("postgresql").empty(), seed) as round_:
+        round_.play(6)
+        wrong, events = round_.verdict()
+    assert wrong == []
+    assert events > 50
+
+
+@pytest.mark.parametrize(
+    ("sabotage", "deed", "told"),
+    [
+        ("detector", Round.set_back_redis, "was shown"),
+        ("order", Round.empty_redis, "no prefix of the log"),
+        ("once", Round.kill_player, "an id is in the log twice"),
+    ],
+)
+def test_the_judge_sees_what_is_broken(
+    database_servers: Servers, sabotage: str, deed: Callable[[Round], None], told: str
+) -> None:
+    with playing(database_servers("postgresql").empty(), 7, sabotage) as round_:
+        for _ in range(4):
+            time.sleep(0.5)
+            deed(round_)
+        time.sleep(0.5)
+        wrong, _ = round_.verdict()
+    assert any(told in line for line in wrong), wrong

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import URL, create_engine, text
 
 from tests.servers import STRICT
-from tests.waiting import until
+from tests.waiting import end, until
 
 DATABASES = ("sqlite", "postgresql", "mariadb")
 
@@ -74,12 +74,7 @@ class DatabaseServer(ABC):
         return self._url(name).render_as_string(hide_password=False)
 
     def stop(self) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(10)
+        end(self.process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     @abstractmethod

@@ -17,6 +17,8 @@ from fakeredis import FakeRedis, FakeServer
 from redis import Redis
 from redis.exceptions import RedisError
 
+from tests.waiting import end
+
 STRICT = os.environ.get("LEADERBOARD_TEST_ALL_SERVERS") == "1"
 """Under this switch a server that is missing fails the tests that need it."""
 
@@ -82,12 +84,7 @@ class Server:
 
     def stop(self) -> None:
         self.client.close()
-        self.process.terminate()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(10)
+        end(self.process)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -19,6 +19,7 @@ import psutil
 import pytest
 
 from tests import waiting
+from tests.waiting import end
 
 APP = """
 import os
@@ -96,12 +97,7 @@ class Gunicorn:
         return psutil.Process(self.process.pid).children(recursive=True)
 
     def stop(self) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait(10)
+        end(self.process)
 
 
 def until(check: Callable[[], Any], log: Callable[[], str] = str) -> Any:

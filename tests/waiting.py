@@ -1,7 +1,8 @@
-"""Waiting for something to come about, without sleeping for a fixed time."""
+"""Waiting for something to come about, without sleeping for a fixed time; and for a process to end."""
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections.abc import Callable
 from typing import Any
@@ -24,3 +25,13 @@ def until(
             pass
         time.sleep(0.02)
     raise AssertionError(f"it did not come about\n{log()[-3000:]}")
+
+
+def end(process: subprocess.Popen[bytes], seconds: float = 20.0) -> None:
+    """Ask a process to end, and kill it where it does not."""
+    process.terminate()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(10)

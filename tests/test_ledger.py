@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -15,7 +17,19 @@ from redis import Redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from flask_leaderboard import AllTime, Board, Daily, Every, Leaderboard, LeaderboardError, Season, Segment, Submission, Weekly
+from flask_leaderboard import (
+    AllTime,
+    Board,
+    Daily,
+    Every,
+    Leaderboard,
+    LeaderboardError,
+    Receipt,
+    Season,
+    Segment,
+    Submission,
+    Weekly,
+)
 from flask_leaderboard.engine.standing import Standing
 from flask_leaderboard.errors import (
     ConfigurationError,
@@ -29,6 +43,7 @@ from flask_leaderboard.errors import (
 )
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
+from flask_leaderboard.log.events import Draft
 from flask_leaderboard.rules.instants import to_datetime
 from flask_leaderboard.store.board_store import BoardStore
 from flask_leaderboard.store.calls import Caller
@@ -163,6 +178,7 @@ def test_emptied_redis_is_noticed_by_a_new_process(valkey: Redis, keep: Callable
 def test_older_data_is_noticed_by_another_process_in_a_second(
     valkey: Redis, keep: Callable[..., Leaderboard], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("flask_leaderboard.engine.standing.LOOK_SECONDS", 0.0)
     writer, reader = keep(valkey), keep(valkey)
     writer.submit("mary", 5)
     assert reader.count() == 1
@@ -171,7 +187,6 @@ def test_older_data_is_noticed_by_another_process_in_a_second(
     valkey.flushall()
     for key, value in older.items():
         valkey.restore(key, 0, value)
-    monkeypatch.setattr("flask_leaderboard.engine.standing.time.monotonic", lambda: 2.0**40)
     entry = reader.rank("mary")
     assert entry is not None
     assert entry.score == 10
@@ -196,19 +211,89 @@ def test_what_another_process_left_in_the_log_is_folded_before(valkey: Redis, ke
     assert (receipt["all"].old_score, receipt["all"].new_score, receipt.number) == (5, 7, 3)
 
 
-def test_an_event_that_another_process_folded_gets_a_receipt(valkey: Redis, keep: Callable[..., Leaderboard]) -> None:
-    slow, quick = keep(valkey), keep(valkey)
-    folder: Any = slow._ledger._folder  # type: ignore[union-attr]
+def _fold_elsewhere(board: Leaderboard, other: Leaderboard) -> None:
+    """Let another process fold what a board writes, before it does so itself."""
+    folder, elsewhere = (cast(Any, item)._ledger._folder for item in (board, other))
     fold = folder.fold
 
-    def late(entries: Any, kind: str) -> Any:
-        quick._ledger._folder.catch_up()  # type: ignore[union-attr]
-        return fold(entries, kind)
+    def late(*args: Any) -> Any:
+        elsewhere.catch_up()
+        return fold(*args)
 
     folder.fold = late
-    receipt = slow.submit("mary", 5)
-    assert (receipt["all"].new_score, receipt["all"].new_rank, receipt.number, receipt.pending) == (5, 1, 1, False)
-    assert quick.count() == 1
+
+
+def test_an_event_that_another_process_folded_is_pending(valkey: Redis, keep: Callable[..., Leaderboard]) -> None:
+    slow, quick = keep(valkey), keep(valkey)
+    _fold_elsewhere(slow, quick)
+    receipt = slow.submit("mary", 5, submission_id="m1")
+    assert (receipt["all"].new_score, receipt.number, receipt.pending, receipt.duplicate) == (None, 1, True, False)
+    again = slow.submit("mary", 5, submission_id="m1")
+    assert (again["all"].new_score, again["all"].new_rank, again.pending, again.duplicate) == (5, 1, False, True)
+
+
+def test_a_refusal_that_another_process_met_is_told_when_sent_again(valkey: Redis, keep: Callable[..., Leaderboard]) -> None:
+    rules = arena(score_range=(0, 10))
+    slow, quick = keep(valkey, rules), keep(valkey, rules)
+    slow.submit("mary", 8)
+    _fold_elsewhere(slow, quick)
+    assert slow.submit("mary", 8, submission_id="m1").pending
+    with pytest.raises(ScoreRangeError):
+        slow.submit("mary", 8, submission_id="m1")
+
+
+def test_an_id_twice_in_one_batch_is_a_duplicate(valkey: Redis, keep: Callable[..., Leaderboard]) -> None:
+    counted: list[Any] = []
+    board = keep(valkey, counted=lambda name, receipt: counted.append(receipt))
+    first, second = board.submit_many([Submission("mary", 5, "m1"), Submission("mary", 5, "m1")])
+    assert isinstance(first, Receipt)
+    assert isinstance(second, Receipt)
+    assert (first.duplicate, first["all"].old_score, first["all"].new_score) == (False, None, 5)
+    assert (second.duplicate, second["all"].old_score, second["all"].new_score) == (True, 5, 5)
+    assert counted == [first]
+
+
+def test_a_duplicate_is_never_told_a_state_before_it(valkey: Redis, keep: Callable[..., Leaderboard]) -> None:
+    dying, living = keep(valkey), keep(valkey)
+    living.submit("mary", 5)
+    _die_before_folding(dying, Submission("mary", 2, "m2"))
+    assert living.submit("mary", 2, submission_id="m2")["all"].new_score == 7
+
+
+def test_removal_knows_the_segments_of_all_events_before_it(valkey: Redis, keep: Callable[..., Leaderboard]) -> None:
+    board = keep(valkey)
+    board.submit("mary", 5, segments={"country": "NL"})
+    valkey.flushall()
+    receipt = board.remove("mary")
+    assert {change.label for change in receipt.changes} >= {"all", "all:country=NL"}
+    assert all(page == [] for page in state(board))
+
+
+def test_a_repair_that_takes_long_shows_nothing_of_what_is_half_done(
+    valkey: Redis, keep: Callable[..., Leaderboard], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(valkey).submit_many([Submission(f"user{place}", 1) for place in range(3000)], ranks=False)
+    valkey.flushall()
+    monkeypatch.setattr("flask_leaderboard.engine.folding.LONGEST_CATCH_UP_SECONDS", 0.0)
+    anew, shown, tries = keep(valkey), 0, 0
+    while not shown and tries < 10:
+        tries += 1
+        with suppress(StoreUnavailableError):
+            shown = anew.count()
+    assert shown == 3000
+    assert tries > 2
+
+
+def test_forked_child_writes_to_the_same_file(file_database: Database, tmp_path: Path) -> None:
+    log = EventLog(arena(), file_database)
+    log.append([Draft("submit", "mary", 1, 0, 0)])
+    child = os.fork()
+    if child == 0:
+        EventLog(arena(), Database(database_url(None, tmp_path), own=True)).append([Draft("submit", "mary", 1, 0, 0)])
+        os._exit(0)
+    file_database.close()
+    assert os.waitpid(child, 0)[1] == 0
+    assert log.head() == 2
 
 
 def _die_before_folding(board: Leaderboard, submission: Submission) -> None:
@@ -219,7 +304,7 @@ def _die_before_folding(board: Leaderboard, submission: Submission) -> None:
         raise Killed
 
     ledger: Any = board._ledger
-    ledger._fold = killed
+    ledger._folder.fold = killed
     with pytest.raises(Killed):
         board.submit_many([submission])
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, event, insert, text
 from sqlalchemy.exc import OperationalError
 
 from flask_leaderboard import Board
@@ -17,8 +17,8 @@ from flask_leaderboard.errors import ConfigurationError, ConflictError, LogUnava
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
 from flask_leaderboard.log.events import Draft, Logged
-from flask_leaderboard.log.migrating import VERSION_TABLE, current, newest, upgrade_sql
-from flask_leaderboard.log.tables import metadata
+from flask_leaderboard.log.migrating import VERSION_TABLE, current, newest, upgrade, upgrade_sql
+from flask_leaderboard.log.tables import events, metadata
 
 NOW = 1_763_424_000_000_000
 STRANGE = ("é", "e\u0301", "E", "e", "e ", "😀", "user'; --", "%s", "\\")
@@ -170,6 +170,20 @@ def test_migrations_make_the_tables_of_the_code(empty_database: Database) -> Non
         assert compare_metadata(context, metadata) == []
 
 
+def test_migrations_keep_what_an_older_revision_wrote(empty_database: Database) -> None:
+    names = {"leaderboard_board": "name, head", "leaderboard_user": "user_id"}
+    with empty_database.connect() as connection, connection.begin():
+        upgrade(connection, "0001")
+        for table, values in (("leaderboard_board", "'arena', 1"), ("leaderboard_user", "'mary'")):
+            connection.execute(text(f"INSERT INTO {table} ({names[table]}) VALUES ({values})"))
+        row = {"board": 1, "number": 1, "kind": "submit", "user": 1, "points_integer": 5, "at": 9, "taken_at": 9}
+        connection.execute(insert(events), row | {"update": "increment", "segments": "", "writer": "w"})
+    empty_database.migrate()
+    log = EventLog(Board("arena"), empty_database)
+    assert [(event.user_id, event.points) for event in log.read(0, 10)] == [("mary", 5)]
+    assert log.append([draft("bob")]) == [Logged(2)]
+
+
 def test_missing_tables_are_told_with_the_remedy(empty_database: Database) -> None:
     with pytest.raises(LogUnavailableError, match="flask leaderboard db upgrade"):
         EventLog(Board("arena"), empty_database).head()
@@ -177,7 +191,7 @@ def test_missing_tables_are_told_with_the_remedy(empty_database: Database) -> No
 
 @pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "mariadb"])
 def test_sql_for_operators(dialect: str) -> None:
-    assert upgrade_sql(dialect).count("CREATE TABLE") == 5
+    assert upgrade_sql(dialect).count("CREATE TABLE") == len(metadata.tables) + 1
 
 
 def test_own_file_is_made_once_by_many(tmp_path: Any) -> None:
@@ -197,6 +211,21 @@ def test_own_file_is_made_once_by_many(tmp_path: Any) -> None:
         assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
         assert connection.scalar(text("PRAGMA synchronous")) == 2
     database.close()
+
+
+def test_own_file_that_can_not_be_made_is_told(tmp_path: Any) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(LogUnavailableError, match="can't be kept"):
+        EventLog(Board("arena"), Database(database_url(None, tmp_path / "file"), own=True)).head()
+
+
+def test_tables_of_a_later_version_are_told(tmp_path: Any) -> None:
+    database = Database(database_url(None, tmp_path), own=True)
+    EventLog(Board("arena"), database).head()
+    with database.begin() as connection:
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
+    with pytest.raises(LogUnavailableError, match="another version"):
+        EventLog(Board("arena"), Database(database_url(None, tmp_path), own=True)).head()
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..errors import ClosedPeriodError, StoreUnavailableError
+from ..errors import ClosedPeriodError, LeaderboardError, StoreUnavailableError
 from ..log.event_log import EventLog
 from ..log.events import Draft, Event
 from ..rules.board import Board
@@ -17,6 +19,7 @@ from ..rules.windows import Period, Window
 from ..store.batch import Batch
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
+from ..store.receipts import refusal_of
 from .places import Places
 
 GAP_SECONDS = 0.05
@@ -25,6 +28,7 @@ LONGEST_CATCH_UP_SECONDS = 1.0
 EVENTS_A_READ = 1000
 LAST = 2**63 - 1
 LENT_US = 3600 * MICROSECONDS
+_logger = logging.getLogger("flask_leaderboard")
 
 
 class Entry(NamedTuple):
@@ -43,82 +47,100 @@ class Folder:
         self._store = store
         self._places = places
         self._log = log
+        self._catching_up = threading.Lock()
+        self._lent: dict[tuple[str, str, str | None], Ranking] = {}
 
-    def fold(self, entries: Sequence[Entry], kind: str) -> dict[int, bytes]:
-        """Fold events without gaps between them; give their receipt lines by number. What lies before is folded first."""
-        lines: dict[int, bytes] = {}
+    def fold(self, entries: Sequence[Entry], kind: str, lines: dict[int, bytes]) -> None:
+        """Fold events without gaps between them; what lies before is folded first. `lines` gets their receipts by number."""
         for part, batch in self._batches(entries, kind):
             _, replies = self._store.apply(batch, part[0].number)
             if replies is None:
-                self._close_gap(part[0].number - 1)
+                self.reach(part[0].number - 1)
                 _, replies = self._store.apply(batch, part[0].number)
             if replies is None:
                 raise StoreUnavailableError("Redis is being brought up to date")
             lines.update(zip((entry.number for entry in part), replies, strict=True))
-        return lines
+
+    def removal(self, number: int, event: Draft | Event) -> Entry:
+        """Give a removal with the rankings it touches: which there are depends on the segments of all events before it."""
+        self.reach(number - 1)
+        return Entry(number, event, tuple(self._places.live(event.taken_at)))
+
+    def reach(self, number: int) -> None:
+        """See that Redis has all events up to a number: wait a moment for who wrote them, then fold them."""
+        deadline = time.monotonic() + GAP_SECONDS
+        while time.monotonic() < deadline:
+            if self._store.number() >= number:
+                return
+            time.sleep(GAP_SECONDS / 10)
+        self.catch_up(through=number)
 
     def catch_up(self, through: int = LAST) -> None:
         """Fold what the log has up to a number and Redis has not; say so where it takes long, the next call goes on."""
         deadline = time.monotonic() + LONGEST_CATCH_UP_SECONDS
-        lent: dict[tuple[str, str, str | None], Ranking] = {}
-        while events := self._missing(through):
-            self._replay(events, lent)
-            if time.monotonic() > deadline:
-                raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
-        self._give_back(lent.values())
+        with self._catching_up:
+            while events := self._missing(through):
+                self._replay(events)
+                if time.monotonic() > deadline:
+                    raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
+            self._give_back()
 
     def _missing(self, through: int) -> list[Event]:
         folded = self._store.number()
         return self._log.read(folded, min(EVENTS_A_READ, through - folded)) if folded < through else []
 
-    def _close_gap(self, last: int) -> None:
-        """Wait a moment for the events up to a number, then fold them."""
-        deadline = time.monotonic() + GAP_SECONDS
-        while time.monotonic() < deadline:
-            if self._store.number() >= last:
-                return
-            time.sleep(GAP_SECONDS / 10)
-        self.catch_up(through=last)
-
-    def _replay(self, events: Sequence[Event], lent: dict[tuple[str, str, str | None], Ranking]) -> None:
+    def _replay(self, events: Sequence[Event]) -> None:
         waiting: list[Entry] = []
         for event in events:
-            if event.kind == "remove":  # which rankings there are depends on the segments of the events before
+            if event.kind == "remove":
                 self._replay_part(waiting)
-                waiting = [Entry(event.number, event, tuple(self._places.live(event.taken_at)))]
+                waiting = []
+                self._replay_part([Entry(event.number, event, tuple(self._places.live(event.taken_at)))])
             else:
-                waiting.append(Entry(event.number, event, self._targets(event, lent)))
+                waiting.append(Entry(event.number, event, self._targets(event)))
         self._replay_part(waiting)
 
     def _replay_part(self, entries: Sequence[Entry]) -> None:
         for part, batch in self._batches(entries, "-"):
-            self._store.apply(batch, part[0].number)  # a gap means that Redis fell back again: the next read of the log tells
+            _, lines = self._store.apply(batch, part[0].number)
+            if lines is None:
+                return  # Redis fell back again: the next read of the log begins there
+            self.note_refusals(zip((entry.number for entry in part), lines, strict=True))
 
-    def _targets(self, event: Event, lent: dict[tuple[str, str, str | None], Ranking]) -> tuple[Ranking, ...]:
+    def note_refusals(self, lines: Iterable[tuple[int, bytes]]) -> None:
+        """Note in the log what was refused, for who sends it again. It has been folded, so a failure here stops nothing."""
+        refusals = [(number, refusal_of(line)) for number, line in lines]
+        refused = [(number, error.code) for number, error in refusals if error is not None]
+        if refused:
+            try:
+                self._log.note_refusals(refused)
+            except LeaderboardError as error:
+                _logger.warning("%d refusals were not noted in the log: %s", len(refused), error)
+
+    def _targets(self, event: Event) -> tuple[Ranking, ...]:
         try:
             part = slice_at(self._board, event.at, event.taken_at, {})
         except ClosedPeriodError:
             return ()  # no window of the rules as they are now takes it
         known = self._board.segment_names
         labels = (None, *(label for label in event.segments if label.partition("=")[0] in known))
-        return tuple(self._ranking(window, period, label, lent) for label in labels for window, period in part.open)
+        return tuple(self._ranking(window, period, label) for label in labels for window, period in part.open)
 
-    def _ranking(
-        self, window: Window, period: Period, label: str | None, lent: dict[tuple[str, str, str | None], Ranking]
-    ) -> Ranking:
+    def _ranking(self, window: Window, period: Period, label: str | None) -> Ranking:
         """Give a ranking; one whose time in Redis is over is lent some, since what it refuses counts nowhere else either."""
         kept_until, now = window.kept_until(period), time.time_ns() // 1000  # Redis expires keys by the clock on the wall
         if kept_until is None or kept_until > now:
             return self._store.rankings.get(window, period, label)
         identity = (window.name, period.id, label)
-        if identity not in lent:
-            lent[identity] = self._store.rankings.lend(window, period, label, now + LENT_US)
-        return lent[identity]
+        if identity not in self._lent:
+            self._lent[identity] = self._store.rankings.lend(window, period, label, now + LENT_US)
+        return self._lent[identity]
 
-    def _give_back(self, lent: Iterable[Ranking]) -> None:
-        keys = [key for ranking in lent for key in ranking.data_keys]
+    def _give_back(self) -> None:
+        keys = [key for ranking in self._lent.values() for key in ranking.data_keys]
         if keys:
             self._store.drop(keys)
+        self._lent.clear()
 
     def _batches(self, entries: Sequence[Entry], kind: str) -> Iterator[tuple[list[Entry], Batch]]:
         """Put events into batches, each small enough for one call."""

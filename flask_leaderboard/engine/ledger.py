@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from ..errors import ClosedPeriodError, LeaderboardError, ScoreRangeError, SegmentLimitError, StoreUnavailableError
+from ..errors import ClosedPeriodError, IdentityError, LeaderboardError, ScoreRangeError, SegmentLimitError, StoreUnavailableError
 from ..log.event_log import EventLog
 from ..log.events import Draft, Logged
+from ..log.tables import MOST_SEGMENT_BYTES
 from ..rules.board import Board
 from ..rules.results import Change, Receipt
+from ..rules.results import Entry as BoardEntry
 from ..rules.submission import Submission
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
-from ..store.receipts import read_receipt
+from ..store.receipts import read_receipt, refusal_of
 from .folding import Entry, Folder
 from .places import Places
 from .planning import Planner
@@ -44,13 +46,12 @@ class Ledger:
     def __init__(self, board: Board, store: BoardStore, places: Places, log: EventLog) -> None:
         self._board = board
         self._store = store
-        self._places = places
         self.log = log
         self._planner = Planner(board, store)
         self._folder = Folder(board, store, places, log)
         self._standing = store.guard = Standing(store, log, self._folder)
         self._turn = threading.Lock()
-        self._waits_for_redis = False
+        self._waits = False
 
     def submit(self, submissions: Sequence[Submission], now: int, *, ranks: bool) -> list[Outcome]:
         """Give a receipt or an error for each submission, in their order; each that has a receipt is in the log."""
@@ -69,12 +70,23 @@ class Ledger:
     def remove(self, user_id: str, now: int, *, ranks: bool) -> Receipt:
         """Take a user out of every ranking that is kept."""
         self._look()
-        live = tuple(self._places.live(now))
-        (outcome,) = self._write([_Planned(Draft("remove", user_id, None, now, now), live, ())], ranks)
-        if isinstance(outcome, LeaderboardError):
-            raise outcome
-        outcome.changes = tuple(change for change in outcome.changes if change.old_score is not None)
-        return outcome
+        draft, targets = Draft("remove", user_id, None, now, now), tuple[Ranking, ...]()
+        lines: dict[int, bytes] = {}
+        with self._turn:
+            (logged,) = self.log.append([draft])
+            assert isinstance(logged, Logged)  # noqa: S101 - a removal has no id that could be known
+            with self._folding(logged.number):
+                entry = self._folder.removal(logged.number, draft)
+                targets = entry.targets
+                self._folder.fold([entry], self._kind(ranks), lines)
+        line = lines.get(logged.number, b"skipped")
+        if line == b"skipped":
+            return Receipt(user_id, (), (), logged.number, pending=True)
+        receipt = read_receipt(self._board, line, user_id, targets, (), ranks)
+        if isinstance(receipt, LeaderboardError):
+            raise receipt
+        receipt.changes = tuple(change for change in receipt.changes if change.old_score is not None)
+        return receipt
 
     def _look(self) -> None:
         """See that Redis and the log belong together; where Redis is away, the log takes what comes."""
@@ -83,6 +95,9 @@ class Ledger:
 
     def _plan(self, submission: Submission, now: int) -> _Planned:
         checked = self._planner.check(submission, now, NO_SEASONS)
+        labels = self._board.segment_labels(submission.segments)
+        if len("\t".join(labels).encode()) > MOST_SEGMENT_BYTES:
+            raise IdentityError(f"the segments have too many bytes together: the log takes {MOST_SEGMENT_BYTES}")
         draft = Draft(
             "submit",
             checked.user_id,
@@ -90,37 +105,46 @@ class Ledger:
             checked.at,
             now,
             checked.update or self._board.update,
-            self._board.segment_labels(submission.segments),
+            labels,
             submission.submission_id,
             too_late=checked.too_late is not None,
         )
         return _Planned(draft, checked.targets, checked.closed, checked.too_late)
 
     def _write(self, planned: Sequence[_Planned], ranks: bool) -> list[Outcome]:
+        lines: dict[int, bytes] = {}
         with self._turn:
             logged = self.log.append([item.draft for item in planned])
+            last = max((found.number for found in logged if isinstance(found, Logged)), default=0)
             new = [
                 Entry(found.number, item.draft, item.targets)
                 for item, found in zip(planned, logged, strict=True)
                 if isinstance(found, Logged) and not found.known
             ]
-            lines = self._fold(new, ranks) if new else {}
-        outcomes = [self._outcome(item, found, lines, ranks) for item, found in zip(planned, logged, strict=True)]
-        self._note_refusals(new, outcomes, logged)
-        return outcomes
+            with self._folding(last):
+                self._folder.fold(new, self._kind(ranks), lines)
+        self._folder.note_refusals(lines.items())
+        return [self._outcome(item, found, lines, ranks) for item, found in zip(planned, logged, strict=True)]
 
-    def _fold(self, new: Sequence[Entry], ranks: bool) -> dict[int, bytes]:
-        """Fold events that have just been written; give the receipt lines by number. They count whatever happens here."""
-        self._standing.expect(new[-1].number)
+    def _kind(self, ranks: bool) -> str:
+        return self._board.ranking if ranks else "-"
+
+    @contextmanager
+    def _folding(self, last: int) -> Iterator[None]:
+        """Let what is in the log wait where Redis can't fold it now; told once, not for every event.
+
+        From then on nothing older than the `last` event is answered. Not before: who reads meanwhile would fold it in our place.
+        """
         try:
-            lines = self._folder.fold(new, self._board.ranking if ranks else "-")
+            yield
         except LeaderboardError as error:
-            if not self._waits_for_redis:
+            if not self._waits:
                 _logger.warning("board '%s' has events in its log that wait for Redis: %s", self._board.name, error)
-            self._waits_for_redis = True
-            return {}
-        self._waits_for_redis = False
-        return lines
+            self._waits = True
+        else:
+            self._waits = False
+        finally:
+            self._standing.expect(last)
 
     def _outcome(self, item: _Planned, logged: Logged | LeaderboardError | None, lines: dict[int, bytes], ranks: bool) -> Outcome:
         if isinstance(logged, LeaderboardError):
@@ -128,43 +152,37 @@ class Ledger:
         if logged is None:
             assert item.too_late is not None  # noqa: S101 - the log passes over no other
             return item.too_late
-        if logged.known and logged.refused is not None:
-            return _REFUSALS.get(logged.refused, LeaderboardError)("the submission was refused when it was first sent")
-        line = lines.get(logged.number)
-        if line is None or line == b"skipped":
-            return self._standing_receipt(item, logged, pending=line is None and not logged.known, ranks=ranks)
+        line = lines.get(logged.number, b"skipped")
+        refusal = refusal_of(line) or (logged.refused and _refused_before(logged.refused))
+        if refusal:
+            return refusal
+        if logged.known:
+            return self._duplicate(item, logged, ranks)
+        if line == b"skipped":  # not folded, or by another process: how it went is not known here
+            return Receipt(item.draft.user_id, _unknown(item.targets), item.closed, logged.number, pending=True)
         return read_receipt(self._board, line, item.draft.user_id, item.targets, item.closed, ranks)
 
-    def _standing_receipt(self, item: _Planned, logged: Logged, *, pending: bool, ranks: bool) -> Receipt:
-        """Tell how a user stands: of a duplicate, and of an event that another process has folded."""
-        user_id, changes = item.draft.user_id, tuple(Change(t.window, t.period.id, t.segment, None, None) for t in item.targets)
-        if not pending and item.targets:
+    def _duplicate(self, item: _Planned, logged: Logged, ranks: bool) -> Receipt:
+        """Tell how a user stands whose submission had been logged before."""
+        user_id, changes, pending = item.draft.user_id, _unknown(item.targets), False
+        if item.targets:
             try:
                 found, _ = self._store.entries(item.targets, self._board.ranking, [user_id])
+                pairs = zip(changes, found, strict=True)
+                changes = tuple(_unmoved(change, entry, ranks) if entry else change for change, (_, (entry,)) in pairs)
             except LeaderboardError:
                 pending = True
-            else:
-                changes = tuple(
-                    change if entry is None else _unmoved(change, entry.score, entry.rank if ranks else None)
-                    for change, (_, (entry,)) in zip(changes, found, strict=True)
-                )
-        return Receipt(user_id, changes, item.closed, logged.number, duplicate=logged.known, pending=pending)
-
-    def _note_refusals(
-        self, new: Sequence[Entry], outcomes: Sequence[Outcome], logged: Sequence[Logged | LeaderboardError | None]
-    ) -> None:
-        numbers = {entry.number for entry in new}
-        refused = [
-            (found.number, outcome.code)
-            for outcome, found in zip(outcomes, logged, strict=True)
-            if isinstance(outcome, LeaderboardError) and isinstance(found, Logged) and found.number in numbers
-        ]
-        if refused:
-            try:
-                self.log.note_refusals(refused)
-            except LeaderboardError as error:
-                _logger.warning("%d refusals were not noted in the log: %s", len(refused), error)
+        return Receipt(user_id, changes, item.closed, logged.number, duplicate=True, pending=pending)
 
 
-def _unmoved(change: Change, score: int | float, rank: int | None) -> Change:
-    return change._replace(old_score=score, new_score=score, old_rank=rank, new_rank=rank)
+def _refused_before(code: str) -> LeaderboardError:
+    return _REFUSALS.get(code, LeaderboardError)("the submission was refused when it was first sent")
+
+
+def _unknown(targets: Sequence[Ranking]) -> tuple[Change, ...]:
+    return tuple(Change(target.window, target.period.id, target.segment, None, None) for target in targets)
+
+
+def _unmoved(change: Change, entry: BoardEntry, ranks: bool) -> Change:
+    rank = entry.rank if ranks else None
+    return change._replace(old_score=entry.score, new_score=entry.score, old_rank=rank, new_rank=rank)

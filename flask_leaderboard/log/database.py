@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from alembic.util import CommandError
 from sqlalchemy import URL, Connection, Engine, Insert, Table, create_engine, event, insert, make_url
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.pool import NullPool
 
 from ..errors import ConfigurationError, LogUnavailableError
 from .migrating import current, newest, upgrade
@@ -88,8 +90,11 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the tables up to date."""
-        with self.connect() as connection, connection.begin():
-            upgrade(connection)
+        try:
+            with self.connect() as connection, connection.begin():
+                upgrade(connection)
+        except CommandError as error:
+            raise LogUnavailableError(f"the log's tables were made by another version of this package: {error}") from error
 
     def close(self) -> None:
         self.engine.dispose()
@@ -98,35 +103,34 @@ class Database:
         if self._ready:
             return
         with self._lock:
-            if not self._is_current() and self._own:
-                self._migrate_own()
+            if self._own:
+                self._see_to_own_tables(Path(str(self.engine.url.database)))
             elif not self._is_current():
                 raise LogUnavailableError("the log's tables are missing or old: run 'flask leaderboard db upgrade'")
             self._ready = True
 
     def _is_current(self) -> bool:
-        if self._own and not _file_of(self.engine).parent.is_dir():
-            return False
         with self.connect() as connection:
             return current(connection) == newest()
 
-    def _migrate_own(self) -> None:
-        file = _file_of(self.engine)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with file.with_suffix(".lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # processes that start together: one makes the tables
-            if not self._is_current():
-                self.migrate()
-
-
-def _file_of(engine: Engine) -> Path:
-    return Path(str(engine.url.database))
+    def _see_to_own_tables(self, file: Path) -> None:
+        """Make the file and its tables; of processes that start together one does, before any other opens the file."""
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.with_suffix(".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not self._is_current():
+                    self.migrate()
+        except OSError as error:
+            raise LogUnavailableError(f"the log can't be kept in {str(file.parent)!r}: {error}") from error
 
 
 def _make_engine(url: URL) -> Engine:
     options: dict[str, Any] = {"pool_pre_ping": True, "pool_recycle": 1800}
     if url.get_backend_name() == "sqlite":
-        options = {"connect_args": {"timeout": BUSY_SECONDS}}
+        # No connection outlives its transaction: a forked child would share SQLite's locks with its parent, and write to
+        # files that the parent has removed.
+        options = {"connect_args": {"timeout": BUSY_SECONDS}, "poolclass": NullPool}
     else:
         options["isolation_level"] = "READ COMMITTED"  # what is read under the board's lock must be as it is now
     try:

@@ -15,11 +15,10 @@ def read_receipt(
     board: Board, line: bytes, user_id: str, targets: Sequence[Ranking], closed: tuple[str, ...], with_ranks: bool
 ) -> Receipt | LeaderboardError:
     """Read ``STATUS NUMBER CHANGES``, or the refusal in its place."""
+    refusal = refusal_of(line)
+    if refusal is not None:
+        return refusal
     words = line.split()
-    status = words[0]
-    if status == b"refused":
-        message = line[len(status) + 1 :].decode()
-        return error_of(message) or ProtocolError(message)
     step = 4 if with_ranks else 2
     number = board.read_number
     changes = []
@@ -38,7 +37,15 @@ def read_receipt(
             )
         )
     event = None if words[1] == b"-" else int(words[1])
-    return Receipt(user_id, tuple(changes), closed, event, status == b"duplicate")
+    return Receipt(user_id, tuple(changes), closed, event, words[0] == b"duplicate")
+
+
+def refusal_of(line: bytes) -> LeaderboardError | None:
+    """Give the error that a receipt line tells of, if it does."""
+    if not line.startswith(b"refused "):
+        return None
+    message = line.removeprefix(b"refused ").decode()
+    return error_of(message) or ProtocolError(message)
 
 
 def _rank(word: bytes) -> int | None:

@@ -99,7 +99,7 @@ def test_tables_are_made_by_a_command(
     app = make_ledger(database_url=database_servers(kind).empty())
     run = app.test_cli_runner().invoke
     assert code(post(app)) == (503, "log_unavailable")
-    assert "no revision; 0001 is needed" in run(args=["leaderboard", "db", "current"]).output
+    assert "no revision; 0002 is needed" in run(args=["leaderboard", "db", "current"]).output
     assert "CREATE TABLE leaderboard_event" in run(args=["leaderboard", "db", "sql"]).output
-    assert "at 0001; 0001 is needed" in run(args=["leaderboard", "db", "upgrade"]).output
+    assert "at 0002; 0002 is needed" in run(args=["leaderboard", "db", "upgrade"]).output
     assert post(app).json["number"] == 1

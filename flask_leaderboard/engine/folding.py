@@ -8,13 +8,13 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..errors import ClosedPeriodError, LeaderboardError, StoreUnavailableError
+from ..errors import LeaderboardError, StoreUnavailableError
 from ..log.event_log import EventLog
 from ..log.events import Draft, Event
 from ..rules.board import Board
 from ..rules.instants import MICROSECONDS
 from ..rules.scores import number_text
-from ..rules.slices import slice_at
+from ..rules.spots import NO_SEASONS, Spots
 from ..rules.windows import Period, Window
 from ..store.batch import Batch
 from ..store.board_store import BoardStore
@@ -47,6 +47,7 @@ class Folder:
         self._store = store
         self._places = places
         self._log = log
+        self._spots = Spots(board)
         self._catching_up = threading.Lock()
         self._lent: dict[tuple[str, str, str | None], Ranking] = {}
 
@@ -64,7 +65,10 @@ class Folder:
     def removal(self, number: int, event: Draft | Event) -> Entry:
         """Give a removal with the rankings it touches: which there are depends on the segments of all events before it."""
         self.reach(number - 1)
-        return Entry(number, event, tuple(self._places.live(event.taken_at)))
+        return self._removal(number, event)
+
+    def _removal(self, number: int, event: Draft | Event) -> Entry:
+        return Entry(number, event, tuple(self._places.open(event.taken_at)))
 
     def reach(self, number: int) -> None:
         """See that Redis has all events up to a number: wait a moment for who wrote them, then fold them."""
@@ -95,7 +99,7 @@ class Folder:
             if event.kind == "remove":
                 self._replay_part(waiting)
                 waiting = []
-                self._replay_part([Entry(event.number, event, tuple(self._places.live(event.taken_at)))])
+                self._replay_part([self._removal(event.number, event)])
             else:
                 waiting.append(Entry(event.number, event, self._targets(event)))
         self._replay_part(waiting)
@@ -118,13 +122,8 @@ class Folder:
                 _logger.warning("%d refusals were not noted in the log: %s", len(refused), error)
 
     def _targets(self, event: Event) -> tuple[Ranking, ...]:
-        try:
-            part = slice_at(self._board, event.at, event.taken_at, {})
-        except ClosedPeriodError:
-            return ()  # no window of the rules as they are now takes it
-        known = self._board.segment_names
-        labels = (None, *(label for label in event.segments if label.partition("=")[0] in known))
-        return tuple(self._ranking(window, period, label) for label in labels for window, period in part.open)
+        spots = self._spots.of(event.at, event.taken_at, event.segments, NO_SEASONS)
+        return tuple(self._ranking(*spot) for spot in spots)
 
     def _ranking(self, window: Window, period: Period, label: str | None) -> Ranking:
         """Give a ranking; one whose time in Redis is over is lent some, since what it refuses counts nowhere else either."""

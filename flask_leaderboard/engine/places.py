@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from ..errors import InputError
 from ..rules.board import Board
+from ..rules.spots import is_open
 from ..rules.windows import Period, Season, Window
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
@@ -50,8 +51,16 @@ class Places:
 
     def live(self, now: int) -> list[Ranking]:
         """List every ranking that Redis may hold, segments included."""
+        return self._cuts((window, period) for window in self._board.windows for period in self._live_periods(window, now))
+
+    def open(self, now: int) -> list[Ranking]:
+        """List every ranking that takes submissions, segments included."""
+        seasons = self._seasons.running.periods
+        periods = ((window, period) for window in self._board.windows for period in self._live_periods(window, now))
+        return self._cuts((window, period) for window, period in periods if is_open(window, period, now, seasons))
+
+    def _cuts(self, periods: Iterable[tuple[Window, Period]]) -> list[Ranking]:
         labels = [None, *self._store.segment_labels()]
-        periods = [(window, period) for window in self._board.windows for period in self._live_periods(window, now)]
         return [self._store.rankings.get(window, period, label) for window, period in periods for label in labels]
 
     def periods(self, now: int, window_name: str) -> list[str]:

@@ -33,7 +33,7 @@ class EventLog:
         An id that is known writes nothing. Where the reply to the commit is lost, the log is asked whether it was written.
         """
         writer = secrets.token_hex(8)
-        board = self._board_row()
+        board = self.board_row()
         given: list[tuple[int, list[Outcome]]] = []
 
         def write(connection: Connection) -> list[Outcome]:
@@ -55,10 +55,10 @@ class EventLog:
         with self._database.begin() as connection:
             return connection.scalar(select(boards.c.head).where(boards.c.name == self._board.name)) or 0
 
-    def read(self, after: int, limit: int) -> list[Event]:
-        """Give the events behind a number, in order."""
+    def read(self, after: int, limit: int, connection: Connection | None = None) -> list[Event]:
+        """Give the events behind a number, in order; through a connection where its transaction needs them."""
         query = self._events().where(events.c.number > after).order_by(events.c.number).limit(limit)
-        return self._fetch(query)
+        return self._fetch(query) if connection is None else _read(connection, query)
 
     def history(self, user_id: str, limit: int, before: int | None = None) -> list[Event]:
         """Give a user's events, newest first; `before` is a number to go on from."""
@@ -67,13 +67,13 @@ class EventLog:
 
     def note_refusals(self, refusals: Iterable[tuple[int, str]]) -> None:
         """Note with which codes the fold refused events, for those who ask later."""
-        board = self._board_row()
+        board = self.board_row()
         with self._database.begin() as connection:
             for number, code in sorted(refusals):
                 row = and_(events.c.board == board, events.c.number == number)
                 connection.execute(update(events).where(row).values(refused=code))
 
-    def _board_row(self) -> int:
+    def board_row(self) -> int:
         """Give the id of the board's row, made at the first use."""
         if self._id is None:
             with self._database.begin() as connection:
@@ -94,7 +94,7 @@ class EventLog:
 
     def _user_rows(self, connection: Connection, names: set[str]) -> dict[str, int]:
         found: dict[str, int] = {}
-        for part in _parts(sorted(names)):
+        for part in parts(sorted(names)):
             rows = connection.execute(select(users.c.user_id, users.c.id).where(users.c.user_id.in_(part)))
             found.update((row.user_id, row.id) for row in rows)
         return found
@@ -137,7 +137,7 @@ class EventLog:
         found: dict[tuple[int, str] | None, tuple[Logged, str]] = {}
         ids = submission_ids.c
         same_event = and_(events.c.board == ids.board, events.c.number == ids.number)
-        for part in _parts(wanted):
+        for part in parts(wanted):
             query = (
                 select(ids.user, ids.submission_id, ids.number, ids.fact, events.c.refused)
                 .select_from(submission_ids.outerjoin(events, same_event))
@@ -185,6 +185,7 @@ class EventLog:
                 events.c.segments,
                 events.c.refused,
                 submission_ids.c.submission_id,
+                events.c.user,
             )
             .select_from(events.join(users).join(boards, events.c.board == boards.c.id).outerjoin(submission_ids, named))
             .where(boards.c.name == self._board.name)
@@ -192,7 +193,7 @@ class EventLog:
 
     def _fetch(self, query: Select[Any]) -> list[Event]:
         with self._database.begin() as connection:
-            return [_event(row) for row in connection.execute(query)]
+            return _read(connection, query)
 
 
 def _answer_known(draft: Draft, logged: Logged, fact: str) -> Outcome:
@@ -201,12 +202,26 @@ def _answer_known(draft: Draft, logged: Logged, fact: str) -> Outcome:
     return ConflictError(f"submission id {draft.submission_id!r} was used before for {fact!r}, not {draft.fact!r}")
 
 
+def _read(connection: Connection, query: Select[Any]) -> list[Event]:
+    return [_event(row) for row in connection.execute(query)]
+
+
 def _event(row: Any) -> Event:
     segments = tuple(row.segments.split("\t")) if row.segments else ()
     return Event(
-        row.number, row.kind, row.user_id, row.points, row.at, row.taken_at, row.update, segments, row.refused, row.submission_id
+        row.number,
+        row.kind,
+        row.user_id,
+        row.points,
+        row.at,
+        row.taken_at,
+        row.update,
+        segments,
+        row.refused,
+        row.submission_id,
+        row.user,
     )
 
 
-def _parts(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
+def parts(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
     return (values[first : first + ROWS_A_STATEMENT] for first in range(0, len(values), ROWS_A_STATEMENT))

@@ -35,7 +35,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of the log."""
+    """An event of the log; `user` is the number that stands for the user in all tables."""
 
     number: int
     kind: Kind
@@ -47,6 +47,7 @@ class Event:
     segments: tuple[str, ...]
     refused: str | None = None
     submission_id: str | None = None
+    user: int = 0
 
 
 @dataclass(frozen=True, slots=True)

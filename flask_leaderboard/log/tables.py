@@ -144,6 +144,7 @@ periods = Table(
     Column("name", Bytewise(64), nullable=False),
     Column("start", BigInteger, nullable=False),
     Column("end", BigInteger, nullable=False),
+    Column("rules", String(255), nullable=False, comment="what its totals were folded under: other rules can't go on"),
     Column("last", BigInteger, nullable=True, comment="the board's head when it was closed: no later event counts in it"),
     Column("archived", BigInteger, nullable=True, comment="when its standings were complete"),
     UniqueConstraint("board", "window", "name"),

@@ -73,6 +73,7 @@ def upgrade() -> None:
         sa.Column("name", Bytewise(64), nullable=False),
         sa.Column("start", sa.BigInteger, nullable=False),
         sa.Column("end", sa.BigInteger, nullable=False),
+        sa.Column("rules", sa.String(255), nullable=False, comment="what its totals were folded under: other rules can't go on"),
         sa.Column(
             "last", sa.BigInteger, nullable=True, comment="the board's head when it was closed: no later event counts in it"
         ),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ..errors import ClosedPeriodError, IdentityError, LeaderboardError, ScoreRangeError, SegmentLimitError, StoreUnavailableError
-from ..log.event_log import EventLog
+from ..log.event_log import EventLog, OutdatedPlan
 from ..log.events import Draft, Logged
 from ..log.tables import MOST_SEGMENT_BYTES
 from ..rules.board import Board
@@ -26,6 +26,7 @@ from .seasons import NONE, Running
 from .standing import Standing
 
 Outcome = Receipt | LeaderboardError
+T = TypeVar("T")
 NO_SEASONS = Running({}, NONE)
 _REFUSALS: dict[str, type[LeaderboardError]] = {kind.code: kind for kind in (ScoreRangeError, SegmentLimitError)}
 _logger = logging.getLogger("flask_leaderboard")
@@ -56,6 +57,18 @@ class Ledger:
     def submit(self, submissions: Sequence[Submission], now: int, *, ranks: bool) -> list[Outcome]:
         """Give a receipt or an error for each submission, in their order; each that has a receipt is in the log."""
         self._look()
+        return self._planned_for(now, lambda moment: self._submit(submissions, moment, ranks))
+
+    @staticmethod
+    def _planned_for(now: int, write: Callable[[int], T]) -> T:
+        """Write what is planned for a time, and for a later one where periods have been closed since."""
+        while True:
+            try:
+                return write(now)
+            except OutdatedPlan as outdated:
+                now = max(now, outdated.closed_until)
+
+    def _submit(self, submissions: Sequence[Submission], now: int, ranks: bool) -> list[Outcome]:
         outcomes: dict[int, Outcome] = {}
         planned: dict[int, _Planned] = {}
         for place, submission in enumerate(submissions):
@@ -68,8 +81,11 @@ class Ledger:
         return [outcomes[place] for place in range(len(submissions))]
 
     def remove(self, user_id: str, now: int, *, ranks: bool) -> Receipt:
-        """Take a user out of every ranking that is kept."""
+        """Take a user out of every ranking that is open; closed ones are final."""
         self._look()
+        return self._planned_for(now, lambda moment: self._remove(user_id, moment, ranks))
+
+    def _remove(self, user_id: str, now: int, ranks: bool) -> Receipt:
         draft, targets = Draft("remove", user_id, None, now, now), tuple[Ranking, ...]()
         lines: dict[int, bytes] = {}
         with self._turn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, func, insert, select, tuple_, update
 
@@ -16,6 +16,21 @@ from .tables import boards, events, submission_ids, users
 
 ROWS_A_STATEMENT = 500
 Outcome = Logged | ConflictError | None
+
+
+class BoardState(NamedTuple):
+    """The number of a board's last event, and the time at which the latest of its closed periods closed."""
+
+    head: int
+    closed_until: int
+
+
+class OutdatedPlan(Exception):  # noqa: N818 - no error: who writes plans again
+    """Periods have been closed since the events were planned; nothing was written. Plan them for `closed_until` or later."""
+
+    def __init__(self, closed_until: int) -> None:
+        super().__init__(closed_until)
+        self.closed_until = closed_until
 
 
 class EventLog:
@@ -30,7 +45,8 @@ class EventLog:
     def append(self, drafts: Sequence[Draft]) -> list[Outcome]:
         """Write events in one transaction; give for each its number, a conflict, or None for one too late and not known.
 
-        An id that is known writes nothing. Where the reply to the commit is lost, the log is asked whether it was written.
+        An id that is known writes nothing; events of a time before the last closing are an `OutdatedPlan`. Where the reply to
+        the commit is lost, the log is asked whether it was written.
         """
         writer = secrets.token_hex(8)
         board = self.board_row()
@@ -38,7 +54,9 @@ class EventLog:
 
         def write(connection: Connection) -> list[Outcome]:
             self._add_users(connection, {draft.user_id for draft in drafts})
-            head = self._lock(connection, board)
+            head, closed_until = self.lock(connection, board)
+            if any(draft.taken_at < closed_until for draft in drafts):
+                raise OutdatedPlan(closed_until)
             outcomes = self._write(connection, board, head, drafts, writer)
             given[:] = [(head, outcomes)]
             return outcomes
@@ -82,9 +100,10 @@ class EventLog:
         assert self._id is not None  # noqa: S101 - the row was just made
         return self._id
 
-    def _lock(self, connection: Connection, board: int) -> int:
-        """Lock the board until the end of the transaction; give the number of its last event."""
-        return int(connection.scalars(select(boards.c.head).where(boards.c.id == board).with_for_update()).one())
+    def lock(self, connection: Connection, board: int) -> BoardState:
+        """Lock the board until the end of the transaction; tell how it stands."""
+        query = select(boards.c.head, boards.c.closed_until).where(boards.c.id == board).with_for_update()
+        return BoardState(*connection.execute(query).one())
 
     def _add_users(self, connection: Connection, names: set[str]) -> None:
         """Add users that are new, sorted so that two transactions never wait for each other."""
@@ -167,7 +186,7 @@ class EventLog:
         if not any(isinstance(outcome, Logged) and not outcome.known for outcome in outcomes):
             return False
         with self._database.begin() as connection:
-            self._lock(connection, board)  # one that still hangs at the server is waited for
+            self.lock(connection, board)  # one that still hangs at the server is waited for
             first = and_(events.c.board == board, events.c.number == head + 1, events.c.writer == writer)
             return bool(connection.scalar(select(func.count()).select_from(events).where(first)))
 

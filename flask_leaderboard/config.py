@@ -91,6 +91,8 @@ class Settings:
 
     redis_url: str = _setting("embedded://", _text)
     database_url: str | None = _setting(None, _text)
+    keep_log_days: int | None = _setting(None, _whole(1, 36_500))
+    worker_thread: bool | None = _setting(None, _flag)
     redis_timeout_ms: int = _setting(1000, _whole(10, 60_000))
     redis_connect_timeout_ms: int = _setting(500, _whole(10, 60_000))
     redis_rest_ms: int = _setting(1000, _whole(0, 60_000))

@@ -14,6 +14,7 @@ from .engine.closings import Closed
 from .engine.hub import Hub
 from .engine.leaderboard import Leaderboard
 from .engine.reading import Clock, system_clock
+from .engine.worker import WorkerThread
 from .errors import ConfigurationError
 from .log.database import Database, database_url
 from .rules.board import Board
@@ -117,7 +118,14 @@ class Leaderboards:
             counted=counted,
             closed=closed,
             open_database=lambda: Database(database, own=settings.database_url is None),
+            background=WorkerThread if _works_in_a_thread(settings) else None,
+            keep_days=settings.keep_log_days,
         )
+
+
+def _works_in_a_thread(settings: Settings) -> bool:
+    """Tell whether processes of the app do the worker's duties: as the app says, else where it has a server of its own."""
+    return settings.redis_url.startswith("embedded:") if settings.worker_thread is None else settings.worker_thread
 
 
 def _default_board() -> Board:

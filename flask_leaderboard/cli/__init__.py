@@ -8,7 +8,7 @@ import click
 from flask.cli import AppGroup
 
 from ..errors import LeaderboardError
-from . import looking, seasons, tables, users
+from . import looking, seasons, tables, users, working
 
 
 class LeaderboardGroup(AppGroup):
@@ -33,9 +33,10 @@ def make_commands() -> AppGroup:
         flask leaderboard rank mary1934                a user in every window
         flask leaderboard season start season-4        begin a season
         flask leaderboard season end                   end it
+        flask leaderboard worker                       see to what nobody waits for
         flask leaderboard db upgrade                   make or update the tables of the log
         """,
     )
-    for module in (looking, users, seasons, tables):
+    for module in (looking, users, seasons, tables, working):
         module.add_commands(group)
     return group

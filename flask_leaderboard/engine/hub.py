@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from ..errors import ConfigurationError, LeaderboardError, NoLogError, UnknownBoardError
 from ..log.database import Database
@@ -37,6 +37,15 @@ class Opened:
     caller: Caller
     users: Users
     boards: Mapping[str, Leaderboard]
+    background: Background | None
+
+
+class Background(Protocol):
+    """Work that goes on beside the requests of a process."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
 
 
 class Hub(Mapping[str, Leaderboard]):
@@ -54,6 +63,8 @@ class Hub(Mapping[str, Leaderboard]):
         counted: Callable[[str, Receipt], None] | None = None,
         closed: Callable[[str, Closed], None] | None = None,
         open_database: Callable[[], Database] | None = None,
+        background: Callable[[Hub], Background] | None = None,
+        keep_days: int | None = None,
     ) -> None:
         self._rules: dict[str, Board] = {}
         for board in boards:
@@ -70,6 +81,8 @@ class Hub(Mapping[str, Leaderboard]):
         self._counted = counted
         self._closed = closed
         self._open_database = open_database
+        self._background = background
+        self._keep_days = keep_days
         self._looked_at = 0
         self._look_at = 0
         self._secret: bytes | None = None
@@ -120,7 +133,10 @@ class Hub(Mapping[str, Leaderboard]):
         opened = self._opened.get(process)
         if opened is None:
             # A forked child gets connections, locks and batches of its own; two threads that come first settle it here.
-            opened = self._opened.setdefault(process, self._open())
+            mine = self._open()
+            opened = self._opened.setdefault(process, mine)
+            if opened is mine and opened.background is not None:
+                opened.background.start()
             for warning in self.warnings():
                 _logger.warning(warning)
         return opened
@@ -139,10 +155,12 @@ class Hub(Mapping[str, Leaderboard]):
                 users=users,
                 counted=self._tell_of_counted,
                 log=EventLog(board, self.database) if board.mode == "ledger" else None,
+                keep_days=self._keep_days,
             )
             for name, board in self._rules.items()
         }
-        return Opened(caller, users, boards)
+        wanted = self._background is not None and any(board.duties for board in boards.values())
+        return Opened(caller, users, boards, self._background(self) if self._background and wanted else None)
 
     def tell_of_closed(self) -> None:
         """Tell of periods that have closed; asks Redis only where one can have, and a failure is only logged."""
@@ -208,8 +226,11 @@ class Hub(Mapping[str, Leaderboard]):
 
     def close(self) -> None:
         """Close this process's connections; the next call opens new ones."""
-        opened = self._opened.pop(os.getpid(), None)
+        opened = self._opened.get(os.getpid())
         if opened is not None:
+            if opened.background is not None:
+                opened.background.stop()  # before anything is closed: its next step would open it again
+            del self._opened[os.getpid()]
             opened.caller.client.close()
         database = self._databases.pop(os.getpid(), None)
         if database is not None:

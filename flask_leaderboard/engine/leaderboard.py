@@ -24,6 +24,7 @@ from ..store.calls import Caller, Dialect
 from ..store.sharing import Shared
 from ..store.users import Users
 from .closings import Closed, Closings
+from .duties import Duty
 from .ledger import Ledger
 from .places import Places
 from .reading import LARGEST_PAGE, Clock, Reader, as_count, system_clock
@@ -40,7 +41,7 @@ class Leaderboard(Reader):
     `clock` gives the time in microseconds; `dialect` says how the Lua commands are called (`Scripts()`, or `Functions()`). In
     place of a client, several boards may share a `Caller`. `users` keeps display names, and without it none can be given.
     `counted` is called with the board's name and the receipt of every submission that counted. A board of mode "ledger" needs its
-    `log`.
+    `log`, whose events a worker forgets after `keep_days`, if given.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Leaderboard(Reader):
         users: Users | None = None,
         counted: Callable[[str, Receipt], None] | None = None,
         log: EventLog | None = None,
+        keep_days: int | None = None,
     ) -> None:
         caller = client if isinstance(client, Caller) else Caller(client, dialect)
         if caller.client.get_encoder().decode_responses:
@@ -66,7 +68,9 @@ class Leaderboard(Reader):
         self._counted = counted
         if board.mode == "ledger" and log is None:
             raise ConfigurationError(f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)")
-        self._ledger = Ledger(board, store, self._places, log) if board.mode == "ledger" and log is not None else None
+        self._ledger = None
+        if board.mode == "ledger" and log is not None:
+            self._ledger = Ledger(board, store, self._places, log, keep_days=keep_days)
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 
@@ -114,6 +118,11 @@ class Leaderboard(Reader):
         if before is not None:
             as_count(before, "before", 2**53 - 1)
         return self._ledger.log.history(check_user_id(user_id), as_count(limit, "limit", LARGEST_PAGE + 1), before)
+
+    @property
+    def duties(self) -> tuple[Duty, ...]:
+        """What a worker does for the board: nothing without a log."""
+        return () if self._ledger is None else self._ledger.duties
 
     def start_season(self, season: str, *, window: str = "season") -> Period:
         """Start a season by its name."""

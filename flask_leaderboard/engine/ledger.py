@@ -9,9 +9,11 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple, TypeVar
 
 from ..errors import ClosedPeriodError, IdentityError, LeaderboardError, ScoreRangeError, SegmentLimitError, StoreUnavailableError
+from ..log.archive import Archive
 from ..log.event_log import EventLog, OutdatedPlan
 from ..log.events import Draft, Logged
 from ..log.tables import MOST_SEGMENT_BYTES
+from ..log.totals import Totals
 from ..rules.board import Board
 from ..rules.results import Change, Receipt
 from ..rules.results import Entry as BoardEntry
@@ -19,6 +21,7 @@ from ..rules.submission import Submission
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
 from ..store.receipts import read_receipt, refusal_of
+from .duties import Chores
 from .folding import Entry, Folder
 from .places import Places
 from .planning import Planner
@@ -44,13 +47,16 @@ class _Planned(NamedTuple):
 class Ledger:
     """Writes events to the log and folds them. Threads take turns, so that a process never waits for itself."""
 
-    def __init__(self, board: Board, store: BoardStore, places: Places, log: EventLog) -> None:
+    def __init__(self, board: Board, store: BoardStore, places: Places, log: EventLog, *, keep_days: int | None = None) -> None:
         self._board = board
         self._store = store
         self.log = log
+        self.totals = Totals(board, log.database, log)
         self._planner = Planner(board, store)
         self._folder = Folder(board, store, places, log)
         self._standing = store.guard = Standing(store, log, self._folder)
+        archive = Archive(board, log.database, log, self.totals)
+        self.duties = Chores(store, log, self.totals, archive, self._standing, keep_days).duties
         self._turn = threading.Lock()
         self._waits = False
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, and_, delete, func, insert, select, tuple_, update
 
 from ..errors import ConflictError, LogUnavailableError
 from ..rules.board import Board
@@ -15,6 +16,7 @@ from .events import Draft, Event, Logged
 from .tables import boards, events, submission_ids, users
 
 ROWS_A_STATEMENT = 500
+EVENTS_A_PRUNE = 2000
 Outcome = Logged | ConflictError | None
 
 
@@ -38,7 +40,7 @@ class EventLog:
 
     def __init__(self, board: Board, database: Database) -> None:
         self._board = board
-        self._database = database
+        self._database = self.database = database
         self._points = events.c.points_integer if board.score_type == "integer" else events.c.points_float
         self._id: int | None = None
 
@@ -90,6 +92,28 @@ class EventLog:
             for number, code in sorted(refusals):
                 row = and_(events.c.board == board, events.c.number == number)
                 connection.execute(update(events).where(row).values(refused=code))
+
+    def prune(self, *, before: int, through: int, most: int = EVENTS_A_PRUNE) -> bool:
+        """Forget the oldest events, up to a number and of a time before; submission ids stay. Tell whether there may be more."""
+        board = self.board_row()
+
+        def work(connection: Connection) -> bool:
+            self.lock(connection, board)
+            pruned = connection.scalar(select(boards.c.pruned).where(boards.c.id == board)) or 0
+            oldest = select(events.c.number, events.c.taken_at).where(events.c.board == board, events.c.number > pruned)
+            rows = connection.execute(oldest.where(events.c.number <= through).order_by(events.c.number).limit(most))
+            old = [row.number for row in takewhile(lambda row: row.taken_at < before, rows)]
+            if old:
+                connection.execute(update(boards).where(boards.c.id == board).values(pruned=old[-1]))
+                connection.execute(delete(events).where(events.c.board == board, events.c.number <= old[-1]))
+            return len(old) == most
+
+        return self._database.attempt(work)
+
+    def pruned(self) -> int:
+        """Give the number up to which events are not kept any more."""
+        with self._database.begin() as connection:
+            return connection.scalar(select(boards.c.pruned).where(boards.c.name == self._board.name)) or 0
 
     def board_row(self) -> int:
         """Give the id of the board's row, made at the first use."""

@@ -219,10 +219,12 @@ class BoardStore:
         (answer,) = self._caller.ask(("SET", self.keys.claim(duty), claim, "NX", "EX", seconds))
         return None if answer is None else claim
 
-    def renew(self, duty: str, claim: str, seconds: int) -> None:
+    def renew(self, duty: str, claim: str, seconds: int) -> bool:
         """Keep a duty for so many seconds more, if it is still ours."""
-        if self._holds(duty, claim):
-            self._caller.ask(("EXPIRE", self.keys.claim(duty), seconds))
+        if not self._holds(duty, claim):
+            return False
+        self._caller.ask(("EXPIRE", self.keys.claim(duty), seconds))
+        return True
 
     def release(self, duty: str, claim: str) -> None:
         """Give a duty up, if it is still ours."""

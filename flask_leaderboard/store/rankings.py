@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..rules.board import Board
+from ..rules.instants import MICROSECONDS
 from ..rules.windows import Period, Window
 from .keys import BoardKeys
+
+BACKSTOP_US = 3600 * MICROSECONDS
+"""How long after their retention keys expire by themselves on boards with a log: their worker unlinks them before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ class RankingBook:
 
     def _build(self, window: Window, period: Period, segment: str | None, until: int | None = None) -> Ranking:
         kept_until = window.kept_until(period) if until is None else until
+        if kept_until is not None and until is None and self._board.mode != "redis_only":
+            kept_until += BACKSTOP_US
         expire = "-" if kept_until is None else str(kept_until // 1000)
         limit = self._board.segment(segment.partition("=")[0]).limit if segment else "-"
         line = f"{window.name} {self._board.layout(window.name)} {period.start} {expire} {segment or '-'} {limit}"

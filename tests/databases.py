@@ -9,8 +9,10 @@ import shutil
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from sqlalchemy import URL, create_engine, text
 
@@ -42,9 +44,25 @@ class DatabaseServer(ABC):
         os.chown(self.data, account.pw_uid, account.pw_gid)
         os.chown(self.folder, account.pw_uid, account.pw_gid)
         self.log = self.folder / "log"
+        self._binary = binary
         self._prepare(binary)
-        self.process = self._start(binary)
+        self.start()
+
+    def start(self) -> None:
+        self.process = self._start(self._binary)
         until(self._is_ready, self.log.read_text)
+
+    def kill(self) -> None:
+        """Kill it with all its children; it first, since it would start others."""
+        main = psutil.Process(self.process.pid)
+        main.suspend()
+        children = main.children(recursive=True)
+        main.kill()
+        self.process.wait(10)
+        for child in children:
+            with suppress(psutil.NoSuchProcess):
+                child.kill()
+        psutil.wait_procs(children, 10)
 
     def run(self, *command: str) -> None:
         subprocess.run(command, user=self._user, check=True, capture_output=True, timeout=120, cwd=self.folder)

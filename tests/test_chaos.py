@@ -8,14 +8,20 @@ from collections.abc import Callable
 import pytest
 
 from tests.chaos.harness import Round, playing
-from tests.databases import DatabaseServer
+from tests.databases import DatabaseServer, PostgreSQL
 
 Servers = Callable[[str], DatabaseServer]
 
 
+def postgresql(servers: Servers) -> PostgreSQL:
+    server = servers("postgresql")
+    assert isinstance(server, PostgreSQL)
+    return server
+
+
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_promises_hold_whatever_is_killed(database_servers: Servers, seed: int) -> None:
-    with playing(database_servers("postgresql").empty(), seed) as round_:
+    with playing(postgresql(database_servers), seed) as round_:
         round_.play(6)
         wrong, events = round_.verdict()
     assert wrong == []
@@ -33,7 +39,7 @@ def test_promises_hold_whatever_is_killed(database_servers: Servers, seed: int) 
 def test_the_judge_sees_what_is_broken(
     database_servers: Servers, sabotage: str, deed: Callable[[Round], None], told: str
 ) -> None:
-    with playing(database_servers("postgresql").empty(), 7, sabotage) as round_:
+    with playing(postgresql(database_servers), 7, sabotage) as round_:
         for _ in range(4):
             time.sleep(0.5)
             deed(round_)

@@ -14,4 +14,5 @@ BOARD = Board(
     segments=[Segment("country", limit=3)],
 )
 USERS = tuple(f"user{place}" for place in range(8))
+TOKEN = "chaos"
 COUNTRIES = (None, None, "NL", "BE", "DE", "FR")

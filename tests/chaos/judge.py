@@ -78,9 +78,13 @@ def _judge_log(events: list[Event], journals: list[list[dict[str, Any]]]) -> lis
 
 def _judge_reads(journal: list[dict[str, Any]], shown: dict[int, list[Row]]) -> list[str]:
     found, least = [], 0
+    known = {tuple(rows) for rows in shown.values()}
     for note in journal:
         if note["what"] == "ack" and not note["pending"]:
             least = max(least, note["number"])
+        elif note["what"] == "saw" and note["number"] is None:
+            if tuple(tuple(row) for row in note["entries"]) not in known:
+                found.append(f"over HTTP was shown {note['entries']}, which no prefix of the log gives")
         elif note["what"] == "saw":
             if note["number"] < least:
                 found.append(f"a process that had seen {least} was shown {note['number']}")

@@ -1,6 +1,6 @@
 """A process that plays until it is killed: it notes every try, every answer and every ranking it was shown.
 
-``python -m tests.chaos.player REDIS_SOCKET DATABASE_URL JOURNAL SEED [SABOTAGE]``
+``python -m tests.chaos.player python|web SOCKET DATABASE_URL JOURNAL SEED [SABOTAGE]``: on a board of its own, or over HTTP.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from redis.retry import Retry
 
 from flask_leaderboard import Leaderboard, LeaderboardError
 from flask_leaderboard.engine.standing import Standing
-from flask_leaderboard.errors import StoreUnavailableError, TemporaryError
+from flask_leaderboard.errors import TemporaryError
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
 from flask_leaderboard.store import bundle, calls
 from flask_leaderboard.store.gate import Gate
 from tests.chaos.game import BOARD, COUNTRIES, USERS
+from tests.chaos.web_board import WebBoard
 
 
-def play(board: Leaderboard, journal: Any, seed: str) -> None:
+def play(board: Leaderboard | WebBoard, journal: Any, seed: str) -> None:
     chance, turn, unsure = random.Random(seed), 0, list[dict[str, Any]]()
 
     def note(what: str, **details: Any) -> None:
@@ -53,7 +54,7 @@ def play(board: Leaderboard, journal: Any, seed: str) -> None:
         try:
             page = board.top(20, ranking="unique")
             note("saw", number=page.number, entries=[(entry.rank, entry.user_id, entry.score) for entry in page.entries])
-        except StoreUnavailableError:
+        except TemporaryError:
             pass
 
 
@@ -79,14 +80,18 @@ def sabotage(what: str) -> None:
         raise SystemExit(f"there is no sabotage {what!r}")
 
 
-def main(socket: str, url: str, path: str, seed: str, *broken: str) -> None:
+def main(kind: str, socket: str, url: str, path: str, seed: str, *broken: str) -> None:
     for what in broken:
         sabotage(what)
-    client = Redis(unix_socket_path=socket, retry=Retry(NoBackoff(), 0), socket_timeout=0.5)
-    database = Database(database_url(url, Path(path).parent))
     with Path(path).open("a", encoding="utf-8") as journal:
-        caller = calls.Caller(client, gate=Gate(rest_seconds=0.05))
-        play(Leaderboard(BOARD, caller, log=EventLog(BOARD, database)), journal, seed)
+        play(WebBoard(socket) if kind == "web" else own_board(socket, url, Path(path).parent), journal, seed)
+
+
+def own_board(socket: str, url: str, folder: Path) -> Leaderboard:
+    client = Redis(unix_socket_path=socket, retry=Retry(NoBackoff(), 0), socket_timeout=0.5)
+    database = Database(database_url(url, folder))
+    caller = calls.Caller(client, gate=Gate(rest_seconds=0.05))
+    return Leaderboard(BOARD, caller, log=EventLog(BOARD, database))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import click
 from flask.cli import AppGroup
 
 from ..errors import LeaderboardError
-from . import looking, seasons, tables, users
+from . import files, looking, seasons, tables, users
 
 
 class LeaderboardGroup(AppGroup):
@@ -33,9 +33,11 @@ def make_commands() -> AppGroup:
         flask leaderboard rank mary1934                a user in every window
         flask leaderboard season start season-4        begin a season
         flask leaderboard season end                   end it
+        flask leaderboard export --what log a.csv      write the log, or a ranking, to a file
+        flask leaderboard import scores.csv            count the submissions of a file
         flask leaderboard db upgrade                   make or update the tables of the log
         """,
     )
-    for module in (looking, users, seasons, tables):
+    for module in (looking, users, seasons, tables, files):
         module.add_commands(group)
     return group

@@ -26,6 +26,12 @@ def _text(value: Any) -> str:
     return value
 
 
+def _bind(value: Any) -> bool | str:
+    if not isinstance(value, bool | str) or value == "":
+        raise ValueError("must be True, or a key of SQLALCHEMY_BINDS")
+    return value
+
+
 def _key_prefix(value: Any) -> str:
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9_.:-]{1,64}", value):
         raise ValueError("must be 1 to 64 of A-Z, a-z, 0-9, _, ., : and -")
@@ -93,6 +99,7 @@ class Settings:
     database_url: str | None = _setting(None, _text)
     keep_log_days: int | None = _setting(None, _whole(1, 36_500))
     worker_thread: bool | None = _setting(None, _flag)
+    database_bind: bool | str = _setting(False, _bind)
     redis_timeout_ms: int = _setting(1000, _whole(10, 60_000))
     redis_connect_timeout_ms: int = _setting(500, _whole(10, 60_000))
     redis_rest_ms: int = _setting(1000, _whole(0, 60_000))
@@ -111,6 +118,10 @@ class Settings:
     max_friends: int = _setting(500, _whole(1, 500))
     max_body_bytes: int = _setting(1_048_576, _whole(1024, 2**30))
     max_metadata_bytes: int = _setting(2048, _whole(2, 65_536))
+
+    def __post_init__(self) -> None:
+        if self.database_bind and self.database_url is not None:
+            raise ConfigurationError("LEADERBOARD_DATABASE_URL and LEADERBOARD_DATABASE_BIND name two databases: set one of them")
 
 
 def config_key(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from flask import Flask
@@ -16,6 +16,7 @@ from .engine.leaderboard import Leaderboard
 from .engine.reading import Clock, system_clock
 from .engine.worker import WorkerThread
 from .errors import ConfigurationError
+from .host_database import host_engine
 from .log.database import Database, database_url
 from .rules.board import Board
 from .rules.calendar import Daily, Monthly, Weekly
@@ -102,7 +103,6 @@ class Leaderboards:
             send(period_closed, app, board=board, window=item.window, period=item.period)
 
         folder = Path(app.instance_path) / "leaderboard"
-        database = database_url(settings.database_url, folder)
         return Hub(
             (*self._boards, *settings.boards) or (_default_board(),),
             connector(
@@ -117,7 +117,7 @@ class Leaderboards:
             rest_seconds=settings.redis_rest_ms / 1000,
             counted=counted,
             closed=closed,
-            open_database=lambda: Database(database, own=settings.database_url is None),
+            open_database=_database_opener(app, settings, folder),
             background=WorkerThread if _works_in_a_thread(settings) else None,
             keep_days=settings.keep_log_days,
         )
@@ -126,6 +126,14 @@ class Leaderboards:
 def _works_in_a_thread(settings: Settings) -> bool:
     """Tell whether processes of the app do the worker's duties: as the app says, else where it has a server of its own."""
     return settings.redis_url.startswith("embedded:") if settings.worker_thread is None else settings.worker_thread
+
+
+def _database_opener(app: Flask, settings: Settings, folder: Path) -> Callable[[], Database]:
+    bind = settings.database_bind
+    if bind:
+        return lambda: Database(host_engine(app, bind))
+    url = database_url(settings.database_url, folder)
+    return lambda: Database(url, own=settings.database_url is None)
 
 
 def _default_board() -> Board:

@@ -19,11 +19,12 @@ MAY_IMPORT = {
     "engine": {"errors", "rules", "store", "log", "engine"},
     "config": {"errors", "rules"},
     "backends": {"errors", "backends"},
+    "host_database": {"errors"},
     "signals": set(),
     "web": {"errors", "version", "config", "rules", "store", "log", "engine", "web"},
     "globals": {"engine", "web"},
     "cli": {"errors", "rules", "log", "engine", "globals", "cli"},
-    "extension": {"errors", "cli", "config", "rules", "backends", "engine", "log", "signals", "web"},
+    "extension": {"errors", "cli", "config", "rules", "backends", "engine", "host_database", "log", "signals", "web"},
 }
 NO_SERVER = {"rules", "log", "errors", "version", "config", "signals", "web", "globals", "cli", "extension"}
 NO_FLASK = {"rules", "log", "errors", "version", "config", "store", "engine", "backends"}

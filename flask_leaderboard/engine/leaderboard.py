@@ -105,19 +105,30 @@ class Leaderboard(Reader):
         self._tell_of(outcomes)
         return outcomes
 
+    def check(self, submission: Submission) -> None:
+        """Refuse a submission that would be refused whatever the scores are. Nothing is counted."""
+        self._check_names([submission])
+        self._submitter.check(submission, self._clock())
+
     def remove(self, user_id: str, *, ranks: bool = True) -> Receipt:
         """Take a user out of every ranking that is kept; the receipt tells where he stood."""
         if self._ledger is not None:
             return self._ledger.remove(check_user_id(user_id), self._clock(), ranks=ranks)
         return remove_user(self.store, self._places, self._seasons, check_user_id(user_id), self._clock(), ranks=ranks)
 
-    def history(self, user_id: str, *, limit: int = 10, before: int | None = None) -> list[Event]:
-        """Give a user's events in the log, newest first; `before` is the number of one to go on from."""
+    @property
+    def log(self) -> EventLog:
+        """The board's log."""
         if self._ledger is None:
             raise NoLogError(f"board {self.board.name!r} keeps no log: declare it with mode='ledger'")
+        return self._ledger.log
+
+    def history(self, user_id: str, *, limit: int = 10, before: int | None = None) -> list[Event]:
+        """Give a user's events in the log, newest first; `before` is the number of one to go on from."""
+        log = self.log
         if before is not None:
             as_count(before, "before", 2**53 - 1)
-        return self._ledger.log.history(check_user_id(user_id), as_count(limit, "limit", LARGEST_PAGE + 1), before)
+        return log.history(check_user_id(user_id), as_count(limit, "limit", LARGEST_PAGE + 1), before)
 
     @property
     def duties(self) -> tuple[Duty, ...]:

@@ -86,6 +86,12 @@ class Ledger:
             outcomes.update(zip(planned, self._write(list(planned.values()), ranks), strict=True))
         return [outcomes[place] for place in range(len(submissions))]
 
+    def check(self, submission: Submission, now: int) -> None:
+        """Refuse what would be refused whatever the scores are."""
+        too_late = self._plan(submission, now).too_late
+        if too_late:
+            raise too_late
+
     def remove(self, user_id: str, now: int, *, ranks: bool) -> Receipt:
         """Take a user out of every ranking that is open; closed ones are final."""
         self._look()

@@ -38,6 +38,12 @@ class Submitter:
             left = chain(((item.place, item.submission) for item in refused), left)
         return [outcomes[place] for place in range(len(submissions))]
 
+    def check(self, submission: Submission, now: int) -> None:
+        """Refuse what would be refused whatever the scores are."""
+        too_late = self._planner.check(submission, now, self._seasons.running).too_late
+        if too_late:
+            raise too_late
+
     def _stream(
         self,
         submissions: Iterator[tuple[int, Submission]],

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from alembic.util import CommandError
-from sqlalchemy import URL, Connection, Engine, Insert, Table, create_engine, event, insert, make_url
+from sqlalchemy import URL, Connection, Engine, Insert, Table, insert, make_url
 from sqlalchemy.dialects import mysql, postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.pool import NullPool
 
 from ..errors import ConfigurationError, LogUnavailableError
+from .engines import borrow_engine, make_engine
 from .migrating import current, newest, upgrade
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
-BUSY_SECONDS = 10
 TRIES = 5
 T = TypeVar("T")
 
@@ -39,15 +38,17 @@ def database_url(text: str | None, folder: Path) -> URL:
 class Database:
     """One process's connections. Whatever goes wrong on the way comes as a `LogUnavailableError`.
 
+    An engine in place of a URL is the host's: it is shared, and left open.
     `own` says that the database is the extension's own file: it is created and migrated at the first use. Others are migrated by
     their operator, with ``flask leaderboard db upgrade``.
     """
 
-    def __init__(self, url: URL, *, own: bool = False) -> None:
+    def __init__(self, source: URL | Engine, *, own: bool = False) -> None:
         self._own = own
+        self._borrowed = isinstance(source, Engine)
         self._lock = threading.Lock()
         self._ready = False
-        self.engine = _make_engine(url)
+        self.engine = borrow_engine(source) if isinstance(source, Engine) else make_engine(source)
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
@@ -107,7 +108,8 @@ class Database:
             raise LogUnavailableError(f"the log's tables were made by another version of this package: {error}") from error
 
     def close(self) -> None:
-        self.engine.dispose()
+        if not self._borrowed:
+            self.engine.dispose()
 
     def _see_to_tables(self) -> None:
         if self._ready:
@@ -135,40 +137,10 @@ class Database:
             raise LogUnavailableError(f"the log can't be kept in {str(file.parent)!r}: {error}") from error
 
 
-def _make_engine(url: URL) -> Engine:
-    options: dict[str, Any] = {"pool_pre_ping": True, "pool_recycle": 1800}
-    if url.get_backend_name() == "sqlite":
-        # No connection outlives its transaction: a forked child would share SQLite's locks with its parent, and write to
-        # files that the parent has removed.
-        options = {"connect_args": {"timeout": BUSY_SECONDS}, "poolclass": NullPool}
-    else:
-        options["isolation_level"] = "READ COMMITTED"  # what is read under the board's lock must be as it is now
-    try:
-        engine = create_engine(url, **options)
-    except (ImportError, NoSuchModuleError) as error:
-        raise ConfigurationError(
-            f"LEADERBOARD_DATABASE_URL needs a driver that is not here ({error}):"
-            ' install "flask-leaderboard[postgresql]" or "flask-leaderboard[mysql]"'
-        ) from error
-    if url.get_backend_name() == "sqlite":
-        event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_immediate)
-    return engine
-
-
-def _set_up_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # we begin transactions ourselves: the driver would begin them too late
-    for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {setting}").close()
-
-
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
 def _gave_way(error: DBAPIError) -> bool:
     """Tell whether a transaction was undone only because of another one: a deadlock, or a lock that took too long."""
-    code = getattr(error.orig, "sqlstate", None) or next(iter(getattr(error.orig, "args", ())), None)
+    state = getattr(error.orig, "sqlstate", None) or getattr(error.orig, "pgcode", None)  # psycopg 3, psycopg 2
+    code = state or next(iter(getattr(error.orig, "args", ())), None)
     return code in ("40001", "40P01", 1205, 1213)
 
 

@@ -11,6 +11,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
+from .tables import metadata
+
 FOLDER = Path(__file__).resolve().parent / "migrations"
 VERSION_TABLE = "leaderboard_revision"
 
@@ -37,6 +39,16 @@ def newest() -> str:
     """Tell the revision that this package needs."""
     (head,) = ScriptDirectory.from_config(_config()).get_heads()
     return head
+
+
+def is_ours(name: str | None) -> bool:
+    """Tell whether a table of this name is one of the log's."""
+    return name == VERSION_TABLE or name in metadata.tables
+
+
+def not_ours(name: str | None, kind: str, _parents: object) -> bool:
+    """Keep a host's Alembic from dropping the log's tables: its ``include_name``."""
+    return kind != "table" or not is_ours(name)
 
 
 def _config(output: io.StringIO | None = None, **attributes: object) -> Config:

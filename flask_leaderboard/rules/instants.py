@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from ..errors import TimeError
 
@@ -25,6 +26,17 @@ def to_instant(moment: datetime) -> int:
     if not 0 <= instant < LATEST:
         raise TimeError(f"time {moment.isoformat()!r} must lie between 1970 and 2200")
     return instant
+
+
+def read_moment(text: Any) -> datetime:
+    """Read a time in ISO 8601 with its zone."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise TimeError("must be a time in ISO 8601, such as '2026-11-18T12:00:00Z'") from None
+    if moment.tzinfo is None:
+        raise TimeError("must have a time zone, such as the Z of '2026-11-18T12:00:00Z'")
+    return moment
 
 
 def to_datetime(instant: int) -> datetime:

@@ -8,8 +8,7 @@ from typing import Any
 from flask import Request
 from werkzeug.exceptions import RequestEntityTooLarge, UnsupportedMediaType
 
-from ..errors import InputError
-from .numbers import read_fraction
+from ..rules.strict_json import parse_json
 
 
 def limit_body(request: Request, most_bytes: int) -> None:
@@ -31,36 +30,6 @@ def read_body(request: Request) -> Any:
     return parse_json(data)
 
 
-def parse_json(data: bytes) -> Any:
-    """Parse strictly: UTF-8, no name twice in an object, no NaN or Infinity, no fraction rounded."""
-    try:
-        return _DECODER.decode(data.decode())
-    except UnicodeDecodeError as error:
-        raise InputError(f"the body is not UTF-8: {error.reason} at byte {error.start}") from None
-    except RecursionError:
-        raise InputError("the body is nested too deeply") from None
-    except ValueError as error:
-        raise InputError(f"the body is not JSON: {error}") from None
-
-
 def write_json(value: Any) -> bytes:
     """Write compact JSON."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise ValueError(f"the name {name[:40]!r} stands twice in one object")
-            seen.add(name)
-    return found
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=read_fraction)

@@ -7,8 +7,9 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from ..errors import PointsError
-from .numbers import read_number
+from ..errors import PointsError, TimeError
+from ..rules.decimals import read_number
+from ..rules.instants import read_moment
 
 
 class UserId(fields.Field[str]):
@@ -53,12 +54,9 @@ class Moment(fields.Field[datetime]):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
         try:
-            moment = datetime.fromisoformat(value)
-        except (TypeError, ValueError):
-            raise ValidationError("must be a time in ISO 8601, such as '2026-11-18T12:00:00Z'") from None
-        if moment.tzinfo is None:
-            raise ValidationError("must have a time zone, such as the Z of '2026-11-18T12:00:00Z'")
-        return moment
+            return read_moment(value)
+        except TimeError as error:
+            raise ValidationError(str(error)) from None
 
 
 USER_ID = {"type": ["string", "integer"], "minLength": 1, "maxLength": 255, "example": "mary1934"}

@@ -1,4 +1,4 @@
-"""Numbers out of JSON and query strings, without losing a digit."""
+"""Numbers out of JSON, query strings and files, without losing a digit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 
 from ..errors import PointsError
-from ..rules.scores import Points
+from .scores import Points
 
 _JSON_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 _MOST_DIGITS = 330

@@ -67,7 +67,8 @@ class Contest:
 
 def contests() -> list[Contest]:
     read, bare = Load("fixed", "/v1/scores"), Load("fixed", "/bare")
-    submit = Load("submission", "/v1/scores", headers=WRITING, counts=1)
+    posting = submit_contest(0.7)
+    submit = posting.ours
     batch = replace(submit, kind="batch", path="/v1/scores/batch", batch=BATCH, counts=BATCH, connections=BATCHES_AT_ONCE)
     lean = replace(batch, ranks=False)
     user = Load("user", "/v1/scores/user")
@@ -75,11 +76,17 @@ def contests() -> list[Contest]:
         Contest("top", "GET /v1/scores", read, bare, 0.8),
         Contest("top-304", "GET /v1/scores, 304", replace(read, status=304), bare, 0.85),
         Contest("rank", "GET /v1/scores/{user_id}", user, replace(user, path="/bare?user="), 0.45),
-        Contest("submit", "POST /v1/scores", submit, _echo(submit), 0.7),
+        posting,
         Contest("batch", f"POST /v1/scores/batch of {BATCH}", batch, _echo(batch), 1.0),
         Contest("batch-no-ranks", f"POST /v1/scores/batch of {BATCH}, no ranks", lean, _echo(lean), 1.0),
         Contest("top-uncached", "GET /v1/scores, no cache", read, bare, 0.45, cache_ms=0),
     ]
+
+
+def submit_contest(aim: float) -> Contest:
+    """Give the contest of single submissions, which a log changes most."""
+    submit = Load("submission", "/v1/scores", headers=WRITING, counts=1)
+    return Contest("submit", "POST /v1/scores", submit, _echo(submit), aim)
 
 
 def _echo(load: Load) -> Load:
@@ -150,6 +157,16 @@ def figures_of(worker_class: str, found: dict[str, Found]) -> list[Figure]:
         *(_workers(f"CPU of the workers, {told}", contest, one) for contest, one in pairs),
         *(_redis(f"CPU of Redis, {told}", contest, one) for contest, one in pairs),
         *(figure for contest, one in pairs for figure in _latencies(f"Latency at half of the rate, {told}", contest, one)),
+    ]
+
+
+def figures_of_contest(told: str, contest: Contest, found: Found) -> list[Figure]:
+    """Make the figures of one contest alone."""
+    return [
+        _rate(f"Saturated, {told}", contest, found),
+        _workers(f"CPU of the workers, {told}", contest, found),
+        _redis(f"CPU of Redis, {told}", contest, found),
+        *_latencies(f"Latency at half of the rate, {told}", contest, found),
     ]
 
 

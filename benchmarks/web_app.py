@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask, Response, jsonify, request
 
 from flask_leaderboard.extension import Leaderboards
-from flask_leaderboard.rules.board import Board
+from flask_leaderboard.rules.board import Board, Mode
 from flask_leaderboard.rules.calendar import Daily, Weekly
 from flask_leaderboard.rules.windows import AllTime
 
@@ -17,13 +17,16 @@ TOKEN = "benchmark"
 """What submissions are allowed by; the bare route gets it too and does not look at it."""
 
 
-def create_app(redis_url: str, cache_ms: int) -> Flask:
+def create_app(redis_url: str, cache_ms: int, database_url: str | None = None) -> Flask:
+    """Make the app; with a database its board keeps a log there."""
     app = Flask(__name__)
     app.config["LEADERBOARD_REDIS_URL"] = redis_url
     app.config["LEADERBOARD_CACHE_MS"] = cache_ms
     app.config["LEADERBOARD_TOKENS"] = {"submit": [TOKEN]}
     app.config["SECRET_KEY"] = "signs cursors"
-    Leaderboards(app, boards=[Board(BOARD, windows=[AllTime(), Weekly(), Daily()])])
+    app.config["LEADERBOARD_DATABASE_URL"] = database_url
+    mode: Mode = "redis_only" if database_url is None else "ledger"
+    Leaderboards(app, boards=[Board(BOARD, mode=mode, windows=[AllTime(), Weekly(), Daily()])])
     app.add_url_rule("/bare", "read_bare", read_bare, methods=["GET"])
     app.add_url_rule("/bare", "echo_bare", echo_bare, methods=["POST"])
     app.add_url_rule("/worker", "tell_worker", tell_worker, methods=["GET"])

@@ -181,12 +181,12 @@ class Site:
 
 
 @contextmanager
-def serving(worker_class: str, cache_ms: int, redis: Server) -> Iterator[Site]:
-    """Serve the app for the time of a block."""
+def serving(worker_class: str, cache_ms: int, redis: Server, database_url: str | None = None) -> Iterator[Site]:
+    """Serve the app for the time of a block; with a log where a database is given."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
     port, descriptor = listener.getsockname()[1], listener.fileno()
     folder = Path(tempfile.mkdtemp(prefix="leaderboard-web-"))
-    app = f"benchmarks.web_app:create_app('unix://{redis.socket}', {cache_ms})"
+    app = f"benchmarks.web_app:create_app('unix://{redis.socket}', {cache_ms}, {database_url!r})"
     options = ["--workers", str(WORKERS), "--bind", f"fd://{descriptor}", "--keep-alive", "60", "--log-level", "error"]
     command = [sys.executable, "-m", "gunicorn", *options, "--no-control-socket", *CLASSES[worker_class], app]
     with (folder / "log").open("wb") as log:

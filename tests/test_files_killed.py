@@ -67,9 +67,7 @@ def test_import_that_was_killed_is_run_again(app: Flask, tmp_path: Path, death: 
         board = current_leaderboards["arena"]
         assert board.log.head() == LINES
         page = until(lambda: board.top(20), passing=(StoreUnavailableError,))  # this app's Redis is empty: it is brought back
-        assert {entry.user_id: entry.score for entry in page.entries} == {
-            f"user{n}": sum(range(n, LINES, 10)) for n in range(10)
-        }
+        assert {entry.user_id: entry.score for entry in page.entries} == {f"user{n}": sum(range(n, LINES, 10)) for n in range(10)}
     service_of(app).hub.close()
 
 

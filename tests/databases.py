@@ -141,7 +141,7 @@ class MariaDB(DatabaseServer):
         return Path(found) if found else None
 
     def _options(self) -> list[str]:
-        return ["--no-defaults", f"--datadir={self.data}"]
+        return ["--no-defaults", f"--datadir={self.data}", "--innodb-use-native-aio=0"]  # of that, a machine has little
 
     def _prepare(self, binary: Path) -> None:
         installer = shutil.which("mariadb-install-db") or "mariadb-install-db"

@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar
 
 from alembic.util import CommandError
 from sqlalchemy import URL, Connection, Engine, Insert, Table, insert, make_url
-from sqlalchemy.dialects import mysql, postgresql, sqlite
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -88,16 +88,6 @@ class Database:
         if self.engine.dialect.name == "sqlite":
             return sqlite.insert(table).on_conflict_do_nothing()
         return insert(table).prefix_with("IGNORE")
-
-    def upsert(self, table: Table) -> Insert:
-        """Give an insert that writes over rows with the same primary key."""
-        keys = list(table.primary_key.columns)
-        others = [column.name for column in table.columns if not column.primary_key]
-        if self.engine.dialect.name in ("mysql", "mariadb"):
-            row: Any = mysql.insert(table)
-            return cast(Insert, row.on_duplicate_key_update({name: row.inserted[name] for name in others}))
-        new: Any = (postgresql if self.engine.dialect.name == "postgresql" else sqlite).insert(table)
-        return cast(Insert, new.on_conflict_do_update(index_elements=keys, set_={name: new.excluded[name] for name in others}))
 
     def migrate(self) -> None:
         """Bring the tables up to date."""

@@ -12,8 +12,8 @@ from ..rules.board import Board
 from ..rules.instants import duration
 from ..rules.spots import Spot
 from ..rules.windows import Period, Window
+from .bulk import parts
 from .database import Database
-from .event_log import parts
 from .tables import periods, rankings
 
 WHOLE_BOARD = ""

@@ -12,8 +12,9 @@ from sqlalchemy import ColumnElement, Connection, delete, select, tuple_, update
 from ..rules.board import Board
 from ..rules.fold import Fold, Held, Key, Target, tie_of
 from ..rules.spots import NO_SEASONS, Seasons, Spot, Spots, is_open
+from .bulk import parts, upsert_rows
 from .database import Database
-from .event_log import EventLog, parts
+from .event_log import EventLog
 from .events import Event
 from .ranking_rows import RankingRow, RankingRows
 from .tables import periods, projections, rankings, segment_values, totals
@@ -159,8 +160,7 @@ class Totals:
             else:
                 tie = tie_of(self._board, held.at)
                 put.append({"user": user, "ranking": ranking, "standing": held.standing, "tie": tie, "at": held.at})
-        if put:
-            connection.execute(self._database.upsert(totals), put)
+        upsert_rows(connection, totals, put)
         for part in parts(gone):
             connection.execute(delete(totals).where(tuple_(totals.c.user, totals.c.ranking).in_(part)))
         if fold.new_labels:

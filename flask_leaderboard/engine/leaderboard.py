@@ -107,6 +107,15 @@ class Leaderboard(Reader):
             return self._ledger.remove(check_user_id(user_id), self._clock(), ranks=ranks)
         return remove_user(self.store, self._places, self._seasons, check_user_id(user_id), self._clock(), ranks=ranks)
 
+    @property
+    def keeps_log(self) -> bool:
+        return self._ledger is not None
+
+    def fold_through(self, number: int) -> None:
+        """See that Redis has the log's events up to a number; where it can't now, they wait for it."""
+        if self._ledger is not None:
+            self._ledger.fold_through(number)
+
     def history(self, user_id: str, *, limit: int = 10, before: int | None = None) -> list[Event]:
         """Give a user's events in the log, newest first; `before` is the number of one to go on from."""
         if self._ledger is None:
@@ -152,6 +161,9 @@ class Leaderboard(Reader):
     def _keep_names(self, users: Users, names: dict[str, str]) -> None:
         """Keep display names. The scores have counted, so a failure here must not look as if they had not."""
         try:
-            users.put_names(names)
+            if self._ledger is None:
+                users.put_names(names)
+            else:
+                users.put_logged_names(names, self._ledger.log.profile_version)
         except LeaderboardError as error:
             _logger.warning("%d display names were not kept: %s", len(names), error)

@@ -35,6 +35,7 @@ class LoggedUsers(Users):
         self._seen = 0
         self._reached = 0
         self._look_at = 0.0
+        self._waits = False
 
     def put(self, user_id: str, profile: Profile) -> None:
         with suppress(StoreUnavailableError):
@@ -107,12 +108,16 @@ class LoggedUsers(Users):
         return True
 
     def _steps(self, most: int) -> bool:
-        """Go some steps, as far as Redis and the database let us; tell whether there is more that can be done at once."""
+        """Go some steps; tell whether there is more that can be done at once. That they fail is told once, not for each."""
         try:
-            return all(self.step() for _ in range(most))
+            more = all(self.step() for _ in range(most))
         except LeaderboardError as error:
-            _logger.warning("names and metadata of users could not be brought to Redis: %s", error)
+            if not self._waits:
+                _logger.warning("names and metadata of users wait to be brought to Redis: %s", error)
+            self._waits = True
             return False
+        self._waits = False
+        return more
 
     def _stored(self, user_ids: Sequence[str], metadata: bool) -> list[Profile]:
         found = self._table.get(set(user_ids))

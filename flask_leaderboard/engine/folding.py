@@ -27,6 +27,8 @@ GAP_SECONDS = 0.05
 LONGEST_CATCH_UP_SECONDS = 1.0
 EVENTS_A_READ = 1000
 LAST = 2**63 - 1
+SINCE = "since"
+"""In the board's hash: the log's last event when Redis began to be filled from nothing."""
 LENT_US = 3600 * MICROSECONDS
 _logger = logging.getLogger("flask_leaderboard")
 
@@ -91,18 +93,30 @@ class Folder:
 
     def _missing(self, through: int) -> list[Event]:
         folded = self._store.number()
+        if not folded:
+            self._store.move_mark(SINCE, self._log.head())
         return self._log.read(folded, min(EVENTS_A_READ, through - folded)) if folded < through else []
 
     def _replay(self, events: Sequence[Event]) -> None:
         waiting: list[Entry] = []
         for event in events:
             if event.kind == "remove":
+                self._check_nameless(event)
                 self._replay_part(waiting)
                 waiting = []
                 self._replay_part([self._removal(event.number, event)])
             else:
                 waiting.append(Entry(event.number, event, self._targets(event)))
         self._replay_part(waiting)
+
+    def _check_nameless(self, event: Event) -> None:
+        """Refuse a removal where Redis may have the user by an id that nobody knows: it has older data than the erasure."""
+        (since,) = self._store.marks([SINCE]) if event.nameless else [None]
+        if event.nameless and event.number > int(since or 0):
+            raise StoreUnavailableError(
+                "Redis came back with data from before a user was erased, too old to be mended:"
+                f" drop the keys of board {self._board.name!r}, or rebuild it"
+            )
 
     def _replay_part(self, entries: Sequence[Entry]) -> None:
         for part, batch in self._batches(entries, "-"):

@@ -8,12 +8,13 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Protocol
 
 from ..errors import ConfigurationError, LeaderboardError, NoLogError, UnknownBoardError
 from ..log.database import Database
+from ..log.erasing import Erasures
 from ..log.event_log import EventLog
+from ..log.profiles import ProfileTable
 from ..rules.board import Board
 from ..rules.identity import check_user_id
 from ..rules.instants import MICROSECONDS
@@ -22,7 +23,9 @@ from ..store.calls import Caller, Dialect, Functions, Scripts
 from ..store.gate import Gate
 from ..store.users import Users
 from .closings import Closed
+from .erasing import Eraser, erase_user
 from .leaderboard import Leaderboard
+from .profiles import LoggedUsers
 from .reading import Clock
 
 SECRET_SECONDS = 10.0
@@ -37,7 +40,8 @@ class Opened:
     caller: Caller
     users: Users
     boards: Mapping[str, Leaderboard]
-    background: Background | None
+    eraser: Eraser | None = None
+    background: Background | None = None
 
 
 class Background(Protocol):
@@ -117,10 +121,14 @@ class Hub(Mapping[str, Leaderboard]):
     @property
     def database(self) -> Database:
         """The database of the log."""
-        if self._open_database is None or not any(board.mode == "ledger" for board in self._rules.values()):
+        if self._open_database is None or not self._keeps_log:
             raise NoLogError("no board keeps a log: declare one with mode='ledger'")
         process = os.getpid()
         return self._databases.get(process) or self._databases.setdefault(process, self._open_database())
+
+    @property
+    def _keeps_log(self) -> bool:
+        return any(board.mode == "ledger" for board in self._rules.values())
 
     @property
     def caller(self) -> Caller:
@@ -145,7 +153,8 @@ class Hub(Mapping[str, Leaderboard]):
         with self._gate:  # a cluster's client asks for its nodes at once
             client = self._connect()
         caller = Caller(client, self._dialect, self._gate)
-        users = Users(caller, self._prefix)
+        logged = LoggedUsers(caller, self._prefix, ProfileTable(self.database)) if self._keeps_log else None
+        users = logged or Users(caller, self._prefix)
         boards = {
             name: Leaderboard(
                 board,
@@ -159,8 +168,9 @@ class Hub(Mapping[str, Leaderboard]):
             )
             for name, board in self._rules.items()
         }
+        eraser = Eraser(boards, logged, Erasures(self.database), caller, self._prefix) if logged else None
         wanted = self._background is not None and any(board.duties for board in boards.values())
-        return Opened(caller, users, boards, self._background(self) if self._background and wanted else None)
+        return Opened(caller, users, boards, eraser, self._background(self) if self._background and wanted else None)
 
     def tell_of_closed(self) -> None:
         """Tell of periods that have closed; asks Redis only where one can have, and a failure is only logged."""
@@ -185,16 +195,18 @@ class Hub(Mapping[str, Leaderboard]):
     def erase(self, user_id: str) -> None:
         """Take a user off every board, and forget the name and metadata."""
         check_user_id(user_id)
-        failures = []
-        steps: list[Callable[[], object]] = [partial(self.users.erase, user_id)]
-        steps += [partial(board.remove, user_id, ranks=False) for board in self.values()]
-        for forget in steps:
-            try:
-                forget()
-            except LeaderboardError as error:
-                failures.append(error)  # one board that can't be written must not keep the user on the others
-        if failures:
-            raise failures[0]
+        opened = self.opened
+        if opened.eraser is None:
+            erase_user(user_id, opened.boards, opened.users)
+        else:
+            opened.eraser.erase(user_id, self.clock())
+
+    def tend_users(self) -> bool:
+        """Do a step of what users need: bring changes from SQL to Redis, forget ids of the erased; tell whether to go on."""
+        opened = self.opened
+        if opened.eraser is None or not isinstance(opened.users, LoggedUsers):
+            return False
+        return opened.users.step() | opened.eraser.forget(self.clock())
 
     def remember(self, text: str, seconds: int) -> bool:
         """Remember a text for a while, for all processes; False where it was known."""

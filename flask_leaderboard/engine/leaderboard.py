@@ -131,6 +131,15 @@ class Leaderboard(Reader):
         return log.history(check_user_id(user_id), as_count(limit, "limit", LARGEST_PAGE + 1), before)
 
     @property
+    def keeps_log(self) -> bool:
+        return self._ledger is not None
+
+    def fold_through(self, number: int) -> None:
+        """See that Redis has the log's events up to a number; where it can't now, they wait for it."""
+        if self._ledger is not None:
+            self._ledger.fold_through(number)
+
+    @property
     def duties(self) -> tuple[Duty, ...]:
         """What a worker does for the board: nothing without a log."""
         return () if self._ledger is None else self._ledger.duties
@@ -172,6 +181,9 @@ class Leaderboard(Reader):
     def _keep_names(self, users: Users, names: dict[str, str]) -> None:
         """Keep display names. The scores have counted, so a failure here must not look as if they had not."""
         try:
-            users.put_names(names)
+            if self._ledger is None:
+                users.put_names(names)
+            else:
+                users.put_logged_names(names, self._ledger.log.profile_version)
         except LeaderboardError as error:
             _logger.warning("%d display names were not kept: %s", len(names), error)

@@ -116,6 +116,11 @@ class Ledger:
         receipt.changes = tuple(change for change in receipt.changes if change.old_score is not None)
         return receipt
 
+    def fold_through(self, number: int) -> None:
+        """Fold what the log has up to a number; where Redis can't now, it waits."""
+        with self._turn, self._folding(number):
+            self._folder.catch_up(through=number)
+
     def _look(self) -> None:
         """See that Redis and the log belong together; where Redis is away, the log takes what comes."""
         with suppress(StoreUnavailableError):
@@ -136,6 +141,7 @@ class Ledger:
             labels,
             submission.submission_id,
             too_late=checked.too_late is not None,
+            user_name=submission.user_name,
         )
         return _Planned(draft, checked.targets, checked.closed, checked.too_late)
 

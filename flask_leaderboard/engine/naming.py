@@ -42,7 +42,7 @@ class Naming:
 
     def read(self, user_ids: Sequence[str], replies: Sequence[Any]) -> Profiles:
         """Give profiles by user, out of the replies to `commands`."""
-        return dict(zip(user_ids, self._users.read(replies), strict=True)) if self._users and replies else NOBODY
+        return dict(zip(user_ids, self._users.read(user_ids, replies), strict=True)) if self._users and replies else NOBODY
 
     def name(self, entries: Sequence[Entry], metadata: bool, known: Profiles = NOBODY) -> list[Entry]:
         """Give entries their names; profiles that are not known are asked for."""

@@ -49,7 +49,15 @@ class Worker:
                 if stop is None or not stop.is_set():
                     busy = self._turn(board, duty) or busy
         self._hub.tell_of_closed()
-        return busy
+        return self._tend_users() or busy
+
+    def _tend_users(self) -> bool:
+        """Bring profiles to Redis that it misses, and forget those of the erased; that is for all boards together."""
+        try:
+            return self._hub.tend_users()
+        except LeaderboardError as error:
+            self._tell_trouble("-", "users", error)
+            return False
 
     def _turn(self, board: Leaderboard, duty: Duty) -> bool:
         place = (board.board.name, duty.name)

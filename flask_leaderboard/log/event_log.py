@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, delete, func, insert, select, tuple_, update
+from sqlalchemy import Connection, Select, and_, delete, func, select, update
 
 from ..errors import ConflictError, LogUnavailableError
 from ..rules.board import Board
+from .bulk import insert_rows, parts, select_pairs
 from .database import Database
-from .events import Draft, Event, Logged
-from .tables import boards, events, submission_ids, users
+from .events import Draft, Event, Logged, stand_in
+from .profiles import lock_versions, write_names
+from .tables import boards, erased, events, submission_ids, users
+from .users import UserRow, add_users, get_users
 
-ROWS_A_STATEMENT = 500
 EVENTS_A_PRUNE = 2000
 Outcome = Logged | ConflictError | None
 
@@ -36,13 +38,17 @@ class OutdatedPlan(Exception):  # noqa: N818 - no error: who writes plans again
 
 
 class EventLog:
-    """Appends to a board's log and reads it."""
+    """Appends to a board's log and reads it.
+
+    Display names that come with events are stored in their transaction; `profile_version` is the version that has them all.
+    """
 
     def __init__(self, board: Board, database: Database) -> None:
         self._board = board
         self._database = self.database = database
         self._points = events.c.points_integer if board.score_type == "integer" else events.c.points_float
         self._id: int | None = None
+        self.profile_version = 0
 
     def append(self, drafts: Sequence[Draft]) -> list[Outcome]:
         """Write events in one transaction; give for each its number, a conflict, or None for one too late and not known.
@@ -52,23 +58,36 @@ class EventLog:
         """
         writer = secrets.token_hex(8)
         board = self.board_row()
-        given: list[tuple[int, list[Outcome]]] = []
+        given: list[tuple[int, list[Outcome], int]] = []
 
-        def write(connection: Connection) -> list[Outcome]:
-            self._add_users(connection, {draft.user_id for draft in drafts})
+        def write(connection: Connection) -> None:
+            known = add_users(connection, self._database, {draft.user_id for draft in drafts})
+            renaming = _brings_names(drafts, known)
+            if renaming:
+                lock_versions(connection, self._database)
             head, closed_until = self.lock(connection, board)
             if any(draft.taken_at < closed_until for draft in drafts):
                 raise OutdatedPlan(closed_until)
             outcomes = self._write(connection, board, head, drafts, writer)
-            given[:] = [(head, outcomes)]
-            return outcomes
+            names = _names(drafts, outcomes) if renaming else {}
+            version = write_names(connection, self._database, names) if names else 0
+            given[:] = [(head, outcomes, version)]
 
         try:
-            return self._database.attempt(write)
+            self._database.attempt(write)
         except LogUnavailableError:
-            if given and self._was_written(board, *given[0], writer):
-                return given[0][1]
-            raise
+            if not given or not self._was_written(board, *given[0][:2], writer):
+                raise
+        ((_, outcomes, version),) = given
+        self.profile_version = max(self.profile_version, version)
+        return outcomes
+
+    def append_removal(self, connection: Connection, board: int, user_id: str, now: int) -> int:
+        """Write the removal of a user in a transaction of the caller's, to the board with this row; give its number."""
+        head, closed_until = self.lock(connection, board)
+        at = max(now, closed_until)
+        self._write(connection, board, head, [Draft("remove", user_id, None, at, at)], secrets.token_hex(8))
+        return head + 1
 
     def head(self) -> int:
         """Give the number of the last event, 0 where there is none."""
@@ -129,30 +148,14 @@ class EventLog:
         query = select(boards.c.head, boards.c.closed_until).where(boards.c.id == board).with_for_update()
         return BoardState(*connection.execute(query).one())
 
-    def _add_users(self, connection: Connection, names: set[str]) -> None:
-        """Add users that are new, sorted so that two transactions never wait for each other."""
-        missing = sorted(names - self._user_rows(connection, names).keys())
-        if missing:
-            connection.execute(self._database.insert_new(users), [{"user_id": name} for name in missing])
-
-    def _user_rows(self, connection: Connection, names: set[str]) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for part in parts(sorted(names)):
-            rows = connection.execute(select(users.c.user_id, users.c.id).where(users.c.user_id.in_(part)))
-            found.update((row.user_id, row.id) for row in rows)
-        return found
-
     def _write(self, connection: Connection, board: int, head: int, drafts: Sequence[Draft], writer: str) -> list[Outcome]:
-        names = {draft.user_id for draft in drafts}
-        rows = self._user_rows(connection, names)
-        if len(rows) < len(names):
-            raise LogUnavailableError("a user was taken out of the log at this moment: repeat the call")
+        rows = get_users(connection, {draft.user_id for draft in drafts})
         known = self._known_ids(connection, board, rows, drafts)
         outcomes: list[Outcome] = []
         new: list[dict[str, Any]] = []
         new_ids: list[dict[str, Any]] = []
         for draft in drafts:
-            user = rows[draft.user_id]
+            user = rows[draft.user_id].id
             identity = None if draft.submission_id is None else (user, draft.submission_id)
             if identity in known:
                 outcomes.append(_answer_known(draft, *known[identity]))
@@ -166,17 +169,16 @@ class EventLog:
                     known[identity] = (Logged(number, known=True), draft.fact)
                     fields = (board, *identity, number, draft.fact)
                     new_ids.append(dict(zip(("board", "user", "submission_id", "number", "fact"), fields, strict=True)))
-        for table, added in ((events, new), (submission_ids, new_ids)):
-            if added:
-                connection.execute(insert(table), added)
+        insert_rows(connection, events, new)
+        insert_rows(connection, submission_ids, new_ids)
         if new:
             connection.execute(update(boards).where(boards.c.id == board).values(head=head + len(new)))
         return outcomes
 
     def _known_ids(
-        self, connection: Connection, board: int, rows: dict[str, int], drafts: Sequence[Draft]
+        self, connection: Connection, board: int, rows: Mapping[str, UserRow], drafts: Sequence[Draft]
     ) -> dict[tuple[int, str] | None, tuple[Logged, str]]:
-        wanted = sorted({(rows[draft.user_id], draft.submission_id) for draft in drafts if draft.submission_id is not None})
+        wanted = sorted({(rows[draft.user_id].id, draft.submission_id) for draft in drafts if draft.submission_id is not None})
         found: dict[tuple[int, str] | None, tuple[Logged, str]] = {}
         ids = submission_ids.c
         same_event = and_(events.c.board == ids.board, events.c.number == ids.number)
@@ -184,9 +186,9 @@ class EventLog:
             query = (
                 select(ids.user, ids.submission_id, ids.number, ids.fact, events.c.refused)
                 .select_from(submission_ids.outerjoin(events, same_event))
-                .where(ids.board == board, tuple_(ids.user, ids.submission_id).in_(part))
+                .where(ids.board == board)
             )
-            for row in connection.execute(query):
+            for row in connection.execute(select_pairs(connection, query, (ids.user, ids.submission_id), part)):
                 found[row.user, row.submission_id] = (Logged(row.number, known=True, refused=row.refused), row.fact)
         return found
 
@@ -220,7 +222,7 @@ class EventLog:
             select(
                 events.c.number,
                 events.c.kind,
-                users.c.user_id,
+                func.coalesce(users.c.user_id, erased.c.user_id).label("user_id"),
                 self._points.label("points"),
                 events.c.at,
                 events.c.taken_at,
@@ -230,7 +232,12 @@ class EventLog:
                 submission_ids.c.submission_id,
                 events.c.user,
             )
-            .select_from(events.join(users).join(boards, events.c.board == boards.c.id).outerjoin(submission_ids, named))
+            .select_from(
+                events.join(users, events.c.user == users.c.id)
+                .join(boards, events.c.board == boards.c.id)
+                .outerjoin(erased, erased.c.user == events.c.user)
+                .outerjoin(submission_ids, named)
+            )
             .where(boards.c.name == self._board.name)
         )
 
@@ -249,22 +256,20 @@ def _read(connection: Connection, query: Select[Any]) -> list[Event]:
     return [_event(row) for row in connection.execute(query)]
 
 
+def _brings_names(drafts: Iterable[Draft], known: Mapping[str, UserRow]) -> bool:
+    """Tell whether a draft has a name that is not the one that is stored."""
+    named = (draft for draft in drafts if draft.user_name is not None)
+    return any(draft.user_id not in known or known[draft.user_id].name != draft.user_name for draft in named)
+
+
+def _names(drafts: Sequence[Draft], outcomes: Sequence[Outcome]) -> dict[str, str]:
+    """Give the names that came with what was logged; of several for a user the last."""
+    pairs = zip(drafts, outcomes, strict=True)
+    return {draft.user_id: draft.user_name for draft, found in pairs if isinstance(found, Logged) and draft.user_name is not None}
+
+
 def _event(row: Any) -> Event:
     segments = tuple(row.segments.split("\t")) if row.segments else ()
-    return Event(
-        row.number,
-        row.kind,
-        row.user_id,
-        row.points,
-        row.at,
-        row.taken_at,
-        row.update,
-        segments,
-        row.refused,
-        row.submission_id,
-        row.user,
-    )
-
-
-def parts(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    return (values[first : first + ROWS_A_STATEMENT] for first in range(0, len(values), ROWS_A_STATEMENT))
+    user_id = stand_in(row.user) if row.user_id is None else row.user_id
+    what = (row.number, row.kind, user_id, row.points, row.at, row.taken_at, row.update)
+    return Event(*what, segments, row.refused, row.submission_id, row.user)

@@ -8,6 +8,7 @@ from typing import Literal
 from ..rules.scores import Number, number_text
 
 Kind = Literal["submit", "remove"]
+NAMELESS = "\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Draft:
     segments: tuple[str, ...] = ()
     submission_id: str | None = None
     too_late: bool = False
+    user_name: str | None = None
 
     @property
     def fact(self) -> str:
@@ -35,7 +37,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of the log; `user` is the number that stands for the user in all tables."""
+    """An event of the log. `user` is the key of the user's row.
+
+    The `user_id` of one who was erased is a stand-in that no player can have, once the log does not know it any more.
+    """
 
     number: int
     kind: Kind
@@ -48,6 +53,16 @@ class Event:
     refused: str | None = None
     submission_id: str | None = None
     user: int = 0
+
+    @property
+    def nameless(self) -> bool:
+        """Tell whether nobody knows any more whose event it was."""
+        return self.user_id.startswith(NAMELESS)
+
+
+def stand_in(user: int) -> str:
+    """Give a user id for a row that has none: with a control character, so that no player has it."""
+    return f"{NAMELESS}{user}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,14 @@ users = Table(
     Column("profile", LongText, nullable=True, comment="metadata as JSON, in ASCII"),
     Column("version", BigInteger, nullable=False, server_default="0", index=True, comment="of name and metadata, see versions"),
 )
+erased = Table(
+    "leaderboard_erased",
+    metadata,
+    Column("user", Surrogate, ForeignKey(users.c.id), primary_key=True, autoincrement=False),
+    Column("user_id", Bytewise(255), nullable=False, comment="for as long as Redis may come back with it"),
+    Column("version", BigInteger, nullable=False, comment="of the profile that was taken away"),
+    Column("at", BigInteger, nullable=False),
+)
 versions = Table(
     "leaderboard_version",
     metadata,

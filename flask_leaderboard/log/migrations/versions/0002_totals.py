@@ -34,6 +34,13 @@ def upgrade() -> None:
     )
     op.create_index("ix_leaderboard_user_version", "leaderboard_user", ["version"])
     op.create_table(
+        "leaderboard_erased",
+        sa.Column("user", Surrogate, sa.ForeignKey("leaderboard_user.id"), primary_key=True, autoincrement=False),
+        sa.Column("user_id", Bytewise(255), nullable=False, comment="for as long as Redis may come back with it"),
+        sa.Column("version", sa.BigInteger, nullable=False, comment="of the profile that was taken away"),
+        sa.Column("at", sa.BigInteger, nullable=False),
+    )
+    op.create_table(
         "leaderboard_version",
         sa.Column("what", sa.String(16), primary_key=True),
         sa.Column("version", sa.BigInteger, nullable=False, comment="the latest given; locked while one is"),

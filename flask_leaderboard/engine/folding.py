@@ -15,7 +15,7 @@ from ..rules.board import Board
 from ..rules.instants import MICROSECONDS
 from ..rules.scores import number_text
 from ..rules.slices import slice_at
-from ..rules.windows import Period, Window
+from ..rules.windows import Period, Season, Window
 from ..store.batch import Batch
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
@@ -64,7 +64,7 @@ class Folder:
     def removal(self, number: int, event: Draft | Event) -> Entry:
         """Give a removal with the rankings it touches: which there are depends on the segments of all events before it."""
         self.reach(number - 1)
-        return Entry(number, event, tuple(self._places.live(event.taken_at)))
+        return Entry(number, event, tuple(self._places.live(event.taken_at, number)))
 
     def reach(self, number: int) -> None:
         """See that Redis has all events up to a number: wait a moment for who wrote them, then fold them."""
@@ -95,7 +95,7 @@ class Folder:
             if event.kind == "remove":
                 self._replay_part(waiting)
                 waiting = []
-                self._replay_part([Entry(event.number, event, tuple(self._places.live(event.taken_at)))])
+                self._replay_part([Entry(event.number, event, tuple(self._places.live(event.taken_at, event.number)))])
             else:
                 waiting.append(Entry(event.number, event, self._targets(event)))
         self._replay_part(waiting)
@@ -119,7 +119,7 @@ class Folder:
 
     def _targets(self, event: Event) -> tuple[Ranking, ...]:
         try:
-            part = slice_at(self._board, event.at, event.taken_at, {})
+            part = slice_at(self._board, event.at, event.taken_at, self._places.seasons.running_at(event.number))
         except ClosedPeriodError:
             return ()  # no window of the rules as they are now takes it
         known = self._board.segment_names
@@ -128,6 +128,8 @@ class Folder:
 
     def _ranking(self, window: Window, period: Period, label: str | None) -> Ranking:
         """Give a ranking; one whose time in Redis is over is lent some, since what it refuses counts nowhere else either."""
+        if isinstance(window, Season):
+            period = self._places.seasons.as_kept(window, period)
         kept_until, now = window.kept_until(period), time.time_ns() // 1000  # Redis expires keys by the clock on the wall
         if kept_until is None or kept_until > now:
             return self._store.rankings.get(window, period, label)

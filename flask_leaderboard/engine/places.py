@@ -30,7 +30,7 @@ class Places:
     def __init__(self, board: Board, store: BoardStore, seasons: Seasons) -> None:
         self._board = board
         self._store = store
-        self._seasons = seasons
+        self.seasons = seasons
 
     def find(self, now: int, where: Where) -> Ranking | None:
         """Find the ranking; None where the window has no running period and none was named."""
@@ -48,10 +48,10 @@ class Places:
         found = (self.find(now, {"window": window.name, "segment": segment}) for window in self._board.windows)
         return [ranking for ranking in found if ranking is not None]
 
-    def live(self, now: int) -> list[Ranking]:
-        """List every ranking that Redis may hold, segments included."""
+    def live(self, now: int, number: int | None = None) -> list[Ranking]:
+        """List every ranking that Redis may hold, segments included; with a `number`, as it was at that event of the log."""
         labels = [None, *self._store.segment_labels()]
-        periods = [(window, period) for window in self._board.windows for period in self._live_periods(window, now)]
+        periods = [(window, period) for window in self._board.windows for period in self._live_periods(window, now, number)]
         return [self._store.rankings.get(window, period, label) for window, period in periods for label in labels]
 
     def periods(self, now: int, window_name: str) -> list[str]:
@@ -59,12 +59,12 @@ class Places:
         periods = self._live_periods(self._board.window(window_name), now)
         return [period.id for period in periods if period.start <= now]
 
-    def _live_periods(self, window: Window, now: int) -> list[Period]:
-        return self._seasons.live(window, now) if isinstance(window, Season) else window.live_periods(now)
+    def _live_periods(self, window: Window, now: int, number: int | None = None) -> list[Period]:
+        return self.seasons.live(window, now, number) if isinstance(window, Season) else window.live_periods(now)
 
     def _period(self, window: Window, period_id: str | None, now: int) -> Period | None:
         if isinstance(window, Season):
-            return self._seasons.find(window, period_id)
+            return self.seasons.find(window, period_id)
         if period_id is None:
             return window.period_at(now)
         return window.previous(now) if period_id == "previous" else window.period(period_id)

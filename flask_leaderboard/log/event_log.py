@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Select, and_, func, insert, select, tuple_, update
 
@@ -12,10 +12,12 @@ from ..errors import ConflictError, LogUnavailableError
 from ..rules.board import Board
 from .database import Database
 from .events import Draft, Event, Logged
+from .season_book import SeasonBook
 from .tables import boards, events, submission_ids, users
 
 ROWS_A_STATEMENT = 500
 Outcome = Logged | ConflictError | None
+T = TypeVar("T")
 
 
 class EventLog:
@@ -26,11 +28,13 @@ class EventLog:
         self._database = database
         self._points = events.c.points_integer if board.score_type == "integer" else events.c.points_float
         self._id: int | None = None
+        self.seasons = SeasonBook(board, database, self._locked)
 
-    def append(self, drafts: Sequence[Draft]) -> list[Outcome]:
+    def append(self, drafts: Sequence[Draft], seasons: Iterable[tuple[str, str]] | None = None) -> list[Outcome]:
         """Write events in one transaction; give for each its number, a conflict, or None for one too late and not known.
 
         An id that is known writes nothing. Where the reply to the commit is lost, the log is asked whether it was written.
+        `seasons` are those thought to run, as window and name: where others do, it is a `SeasonError` and nothing is written.
         """
         writer = secrets.token_hex(8)
         board = self._board_row()
@@ -39,6 +43,8 @@ class EventLog:
         def write(connection: Connection) -> list[Outcome]:
             self._add_users(connection, {draft.user_id for draft in drafts})
             head = self._lock(connection, board)
+            if seasons is not None:
+                self.seasons.insist(connection, board, seasons)
             outcomes = self._write(connection, board, head, drafts, writer)
             given[:] = [(head, outcomes)]
             return outcomes
@@ -85,6 +91,11 @@ class EventLog:
     def _lock(self, connection: Connection, board: int) -> int:
         """Lock the board until the end of the transaction; give the number of its last event."""
         return int(connection.scalars(select(boards.c.head).where(boards.c.id == board).with_for_update()).one())
+
+    def _locked(self, work: Callable[[Connection, int, int], T]) -> T:
+        """Do work in a transaction that holds the board's lock; it gets the connection, the board's row and the last number."""
+        board = self._board_row()
+        return self._database.attempt(lambda connection: work(connection, board, self._lock(connection, board)))
 
     def _add_users(self, connection: Connection, names: set[str]) -> None:
         """Add users that are new, sorted so that two transactions never wait for each other."""

@@ -73,7 +73,7 @@ class Seasons:
         if check_name(season, "season") == "previous":
             raise SeasonError("a season can't be called 'previous', which reads the one before: choose another name")
         self._register.start(window_name, season, now)
-        self._trusted_until = -math.inf
+        self._distrust()
         return window.running(season, now)
 
     def end(self, window_name: str, now: int) -> Period:
@@ -84,7 +84,7 @@ class Seasons:
             raise SeasonError(f"no season of window {window_name!r} is running: start one first")
         end = min(now, running.end)  # one that had run its longest ended then
         self._register.end(Played(window_name, running.id, running.start), end)
-        self._trusted_until = -math.inf
+        self._distrust()
         return window.running(running.id, running.start, end)
 
     def find(self, window: Season, name: str | None) -> Period | None:
@@ -145,6 +145,11 @@ class Seasons:
             _logger.warning("which seasons run could not be looked up: %s", error)
             self._trusted_until = time.monotonic() + LONGEST_TRUST_SECONDS
             return self._look
+
+    def _distrust(self) -> None:
+        """Let the next call look again; a look that is under way may be from before, so it is waited for."""
+        with self._reading:
+            self._trusted_until = -math.inf
 
     def _look_again(self) -> Look:
         if not self._windows and self._look is not None:

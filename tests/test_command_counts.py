@@ -65,6 +65,7 @@ def calls(lb: Leaderboard, client: Redis, ranking: Ranking, clock: SetClock, mem
         "restore": lambda: store.restore(other, [("r", 1, clock.now)]),
         "swap": lambda: store.swap(f"{store.keys.board}:@shadow", [f"{store.keys.board}:@{i}" for i in range(3)], []),
         "season": lambda: store.season("season", "-", "-", 0),
+        "admit": lambda: store.admit([tied, alone, tied], 2, clock.now),
         "drop": lambda: store.drop(["lb1:{size}:@nothing"]),
     }
     for kind in ("sparse", "unique", "modified", "dense"):

@@ -25,7 +25,6 @@ from flask_leaderboard import (
     Leaderboard,
     LeaderboardError,
     Receipt,
-    Season,
     Segment,
     Submission,
     Weekly,
@@ -486,12 +485,6 @@ def test_history_needs_a_log(valkey: Redis, clock: SetClock) -> None:
         Leaderboard(arena(mode="redis_only"), valkey, clock=clock).history("mary")
     with pytest.raises(ConfigurationError, match="log="):
         Leaderboard(arena(), Caller(valkey), clock=clock)
-
-
-@pytest.mark.parametrize("rules", [{"windows": [Season()]}, {"per_minute": 5}])
-def test_rules_that_the_log_can_not_replay_are_refused(rules: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match="ledger"):
-        arena(**rules)
 
 
 def test_new_window_is_filled_by_emptying_redis(valkey: Redis, keep: Callable[..., Leaderboard]) -> None:

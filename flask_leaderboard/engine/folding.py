@@ -14,8 +14,8 @@ from ..log.events import Draft, Event
 from ..rules.board import Board
 from ..rules.instants import MICROSECONDS
 from ..rules.scores import number_text
-from ..rules.spots import NO_SEASONS, Spots
-from ..rules.windows import Period, Window
+from ..rules.spots import Spots
+from ..rules.windows import Period, Season, Window
 from ..store.batch import Batch
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
@@ -70,7 +70,7 @@ class Folder:
         return self._removal(number, event)
 
     def _removal(self, number: int, event: Draft | Event) -> Entry:
-        return Entry(number, event, tuple(self._places.open(event.taken_at)))
+        return Entry(number, event, tuple(self._places.open(event.taken_at, number)))
 
     def reach(self, number: int) -> None:
         """See that Redis has all events up to a number: wait a moment for who wrote them, then fold them."""
@@ -136,11 +136,13 @@ class Folder:
                 _logger.warning("%d refusals were not noted in the log: %s", len(refused), error)
 
     def _targets(self, event: Event) -> tuple[Ranking, ...]:
-        spots = self._spots.of(event.at, event.taken_at, event.segments, NO_SEASONS)
+        spots = self._spots.of(event.at, event.taken_at, event.segments, self._places.seasons.running_at(event.number))
         return tuple(self._ranking(*spot) for spot in spots)
 
     def _ranking(self, window: Window, period: Period, label: str | None) -> Ranking:
         """Give a ranking; one whose time in Redis is over is lent some, since what it refuses counts nowhere else either."""
+        if isinstance(window, Season):
+            period = self._places.seasons.as_kept(window, period)
         kept_until, now = window.kept_until(period), time.time_ns() // 1000  # Redis expires keys by the clock on the wall
         if kept_until is None or kept_until > now:
             return self._store.rankings.get(window, period, label)

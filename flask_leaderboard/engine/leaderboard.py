@@ -9,7 +9,7 @@ from functools import partial
 
 from redis import Redis
 
-from ..errors import ConfigurationError, InputError, LeaderboardError, NoLogError
+from ..errors import ConfigurationError, InputError, LeaderboardError, NoLogError, TemporaryError
 from ..log.event_log import EventLog
 from ..log.events import Event
 from ..rules.board import Board
@@ -17,10 +17,11 @@ from ..rules.identity import check_user_id
 from ..rules.results import Receipt
 from ..rules.scores import Points
 from ..rules.submission import Submission, Update
-from ..rules.windows import Period
+from ..rules.windows import Period, Season
 from ..store.board_store import BoardStore
 from ..store.bundle import manifest
 from ..store.calls import Caller, Dialect
+from ..store.season_hash import SeasonHash
 from ..store.sharing import Shared
 from ..store.users import Users
 from .closings import Closed, Closings
@@ -61,16 +62,15 @@ class Leaderboard(Reader):
         if caller.client.get_encoder().decode_responses:
             raise ConfigurationError("the Redis client must give bytes: create it without decode_responses=True")
         store = BoardStore(board, caller, prefix or manifest()["key_prefix"])
-        self._seasons = Seasons(board, store)
+        if board.mode == "ledger" and log is None:
+            raise ConfigurationError(f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)")
+        own_log = log if board.mode == "ledger" else None
+        self._seasons = Seasons(board, own_log.seasons if own_log else SeasonHash(store))
         super().__init__(board, store, Places(board, store, self._seasons), users, clock)
         self._users = users
         self._closings = Closings(board, store, self._seasons)
         self._counted = counted
-        if board.mode == "ledger" and log is None:
-            raise ConfigurationError(f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)")
-        self._ledger = None
-        if board.mode == "ledger" and log is not None:
-            self._ledger = Ledger(board, store, self._places, log, keep_days=keep_days)
+        self._ledger = Ledger(board, store, self._places, own_log, keep_days=keep_days) if own_log else None
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 
@@ -151,8 +151,25 @@ class Leaderboard(Reader):
     def end_season(self, *, window: str = "season") -> Period:
         """End the running season; it stays readable for the window's retention."""
         ended = self._seasons.end(window, self._clock())
-        self.store.expire_period(self.board.window(window), ended)
+        try:
+            self.expire_ended_seasons()
+        except TemporaryError as error:
+            _logger.warning("season '%s' has ended, but when its keys expire could not be set: %s", ended.id, error)
         return ended
+
+    def expire_ended_seasons(self) -> bool:
+        """Set when Redis drops what it holds of ended seasons; repeated, it mends what a process left that died in `end_season`.
+
+        What is in the log is folded before: it may bring keys that are not there yet. False: there is never more to do.
+        """
+        windows = [window for window in self.board.windows if isinstance(window, Season)]
+        if windows and self._ledger is not None:
+            self._ledger.fold_all()
+        now = self._clock()
+        for window in windows:
+            for period in self._seasons.live(window, now):
+                self.store.expire_period(window, period)
+        return False
 
     def tell_of_closed(self, told: Callable[[str, Closed], None]) -> int:
         """Call `told` with the board's name and each period that has closed since anybody was told, at least once.

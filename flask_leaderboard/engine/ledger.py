@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from ..errors import ClosedPeriodError, IdentityError, LeaderboardError, ScoreRangeError, SegmentLimitError, StoreUnavailableError
+from ..errors import (
+    ClosedPeriodError,
+    IdentityError,
+    LeaderboardError,
+    ScoreRangeError,
+    SeasonError,
+    SegmentLimitError,
+    StoreUnavailableError,
+)
 from ..log.archive import Archive
 from ..log.event_log import EventLog, OutdatedPlan
 from ..log.events import Draft, Logged
@@ -23,14 +31,13 @@ from ..store.rankings import Ranking
 from ..store.receipts import read_receipt, refusal_of
 from .duties import Chores
 from .folding import Entry, Folder
+from .limiting import Limit
 from .places import Places
 from .planning import Planner
-from .seasons import NONE, Running
+from .seasons import Running
 from .standing import Standing
 
 Outcome = Receipt | LeaderboardError
-T = TypeVar("T")
-NO_SEASONS = Running({}, NONE)
 _REFUSALS: dict[str, type[LeaderboardError]] = {kind.code: kind for kind in (ScoreRangeError, SegmentLimitError)}
 _logger = logging.getLogger("flask_leaderboard")
 
@@ -51,11 +58,13 @@ class Ledger:
         self._board = board
         self._store = store
         self.log = log
-        self.totals = Totals(board, log.database, log)
+        self._seasons = places.seasons
+        self.totals = Totals(board, log.database, log, self._seasons.taking)
         self._planner = Planner(board, store)
+        self._limit = Limit(board, store)
         self._folder = Folder(board, store, places, log)
         self._standing = store.guard = Standing(store, log, self._folder)
-        archive = Archive(board, log.database, log, self.totals)
+        archive = Archive(board, log.database, log, self.totals, self._seasons.ended_as)
         self.duties = Chores(store, log, self.totals, archive, self._standing, keep_days).duties
         self._turn = threading.Lock()
         self._waits = False
@@ -63,39 +72,36 @@ class Ledger:
     def submit(self, submissions: Sequence[Submission], now: int, *, ranks: bool) -> list[Outcome]:
         """Give a receipt or an error for each submission, in their order; each that has a receipt is in the log."""
         self._look()
-        return self._planned_for(now, lambda moment: self._submit(submissions, moment, ranks))
-
-    @staticmethod
-    def _planned_for(now: int, write: Callable[[int], T]) -> T:
-        """Write what is planned for a time, and for a later one where periods have been closed since."""
-        while True:
-            try:
-                return write(now)
-            except OutdatedPlan as outdated:
-                now = max(now, outdated.closed_until)
-
-    def _submit(self, submissions: Sequence[Submission], now: int, ranks: bool) -> list[Outcome]:
         outcomes: dict[int, Outcome] = {}
-        planned: dict[int, _Planned] = {}
-        for place, submission in enumerate(submissions):
+        running = self._seasons.running
+        planned = self._plan_all(dict(enumerate(submissions)), now, running, outcomes)
+        outcomes.update(self._limit.refusals({place: item.draft for place, item in planned.items()}, now))
+        left = {place: item for place, item in planned.items() if place not in outcomes}
+        while left:
             try:
-                planned[place] = self._plan(submission, now)
-            except LeaderboardError as error:
-                outcomes[place] = error
-        if planned:
-            outcomes.update(zip(planned, self._write(list(planned.values()), ranks), strict=True))
+                outcomes.update(zip(left, self._write(list(left.values()), ranks, running), strict=True))
+                break
+            except SeasonError:  # one began or ended since we looked, and nothing was written
+                running = self._seasons.refresh()
+            except OutdatedPlan as outdated:  # periods have been closed since
+                now = max(now, outdated.closed_until)
+            left = self._plan_all({place: submissions[place] for place in left}, now, running, outcomes)
         return [outcomes[place] for place in range(len(submissions))]
 
     def check(self, submission: Submission, now: int) -> None:
         """Refuse what would be refused whatever the scores are."""
-        too_late = self._plan(submission, now).too_late
+        too_late = self._plan(submission, now, self._seasons.running).too_late
         if too_late:
             raise too_late
 
     def remove(self, user_id: str, now: int, *, ranks: bool) -> Receipt:
         """Take a user out of every ranking that is open; closed ones are final."""
         self._look()
-        return self._planned_for(now, lambda moment: self._remove(user_id, moment, ranks))
+        while True:
+            try:
+                return self._remove(user_id, now, ranks)
+            except OutdatedPlan as outdated:
+                now = max(now, outdated.closed_until)
 
     def _remove(self, user_id: str, now: int, ranks: bool) -> Receipt:
         draft, targets = Draft("remove", user_id, None, now, now), tuple[Ranking, ...]()
@@ -121,13 +127,29 @@ class Ledger:
         with self._turn, self._folding(number):
             self._folder.catch_up(through=number)
 
+    def fold_all(self) -> None:
+        """See that Redis has all that is in the log by now."""
+        self._folder.reach(self.log.head())
+
     def _look(self) -> None:
         """See that Redis and the log belong together; where Redis is away, the log takes what comes."""
         with suppress(StoreUnavailableError):
             self._standing.look()
 
-    def _plan(self, submission: Submission, now: int) -> _Planned:
-        checked = self._planner.check(submission, now, NO_SEASONS)
+    def _plan_all(
+        self, submissions: Mapping[int, Submission], now: int, running: Running, outcomes: dict[int, Outcome]
+    ) -> dict[int, _Planned]:
+        """Plan submissions by their places; those that are refused go to the outcomes."""
+        planned: dict[int, _Planned] = {}
+        for place, submission in submissions.items():
+            try:
+                planned[place] = self._plan(submission, now, running)
+            except LeaderboardError as error:
+                outcomes[place] = error
+        return planned
+
+    def _plan(self, submission: Submission, now: int, running: Running) -> _Planned:
+        checked = self._planner.check(submission, now, running)
         labels = self._board.segment_labels(submission.segments)
         if len("\t".join(labels).encode()) > MOST_SEGMENT_BYTES:
             raise IdentityError(f"the segments have too many bytes together: the log takes {MOST_SEGMENT_BYTES}")
@@ -145,10 +167,10 @@ class Ledger:
         )
         return _Planned(draft, checked.targets, checked.closed, checked.too_late)
 
-    def _write(self, planned: Sequence[_Planned], ranks: bool) -> list[Outcome]:
+    def _write(self, planned: Sequence[_Planned], ranks: bool, running: Running) -> list[Outcome]:
         lines: dict[int, bytes] = {}
         with self._turn:
-            logged = self.log.append([item.draft for item in planned])
+            logged = self.log.append([item.draft for item in planned], running.names)
             last = max((found.number for found in logged if isinstance(found, Logged)), default=0)
             new = [
                 Entry(found.number, item.draft, item.targets)

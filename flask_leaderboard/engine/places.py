@@ -31,7 +31,7 @@ class Places:
     def __init__(self, board: Board, store: BoardStore, seasons: Seasons) -> None:
         self._board = board
         self._store = store
-        self._seasons = seasons
+        self.seasons = seasons
 
     def find(self, now: int, where: Where) -> Ranking | None:
         """Find the ranking; None where the window has no running period and none was named."""
@@ -53,10 +53,10 @@ class Places:
         """List every ranking that Redis may hold, segments included."""
         return self._cuts((window, period) for window in self._board.windows for period in self._live_periods(window, now))
 
-    def open(self, now: int) -> list[Ranking]:
-        """List every ranking that takes submissions, segments included."""
-        seasons = self._seasons.running.periods
-        periods = ((window, period) for window in self._board.windows for period in self._live_periods(window, now))
+    def open(self, now: int, number: int) -> list[Ranking]:
+        """List every ranking that took submissions at an event of the log, segments included."""
+        seasons = self.seasons.running_at(number)
+        periods = ((window, period) for window in self._board.windows for period in self._live_periods(window, now, number))
         return self._cuts((window, period) for window, period in periods if is_open(window, period, now, seasons))
 
     def _cuts(self, periods: Iterable[tuple[Window, Period]]) -> list[Ranking]:
@@ -68,12 +68,12 @@ class Places:
         periods = self._live_periods(self._board.window(window_name), now)
         return [period.id for period in periods if period.start <= now]
 
-    def _live_periods(self, window: Window, now: int) -> list[Period]:
-        return self._seasons.live(window, now) if isinstance(window, Season) else window.live_periods(now)
+    def _live_periods(self, window: Window, now: int, number: int | None = None) -> list[Period]:
+        return self.seasons.live(window, now, number) if isinstance(window, Season) else window.live_periods(now)
 
     def _period(self, window: Window, period_id: str | None, now: int) -> Period | None:
         if isinstance(window, Season):
-            return self._seasons.find(window, period_id)
+            return self.seasons.find(window, period_id)
         if period_id is None:
             return window.period_at(now)
         return window.previous(now) if period_id == "previous" else window.period(period_id)

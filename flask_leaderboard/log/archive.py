@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, select, update
@@ -10,7 +10,7 @@ from sqlalchemy.sql.functions import coalesce
 
 from ..rules.board import Board
 from ..rules.instants import FUTURE_SKEW
-from ..rules.windows import Period, Season, Window
+from ..rules.windows import Period, Season
 from .database import Database
 from .event_log import EventLog
 from .tables import boards, periods, rankings, standings, totals, users
@@ -19,7 +19,7 @@ from .totals import Totals
 CLOSING_DELAY = FUTURE_SKEW
 """How long after its grace a period is closed: the clocks of those who write and of who closes may differ."""
 ROWS_A_BATCH = 5000
-Ended = Callable[[Window, Period], bool]
+Ended = Callable[[Season, Period], Period | None]
 
 
 class _Progress(NamedTuple):
@@ -30,14 +30,21 @@ class _Progress(NamedTuple):
     level: int = 0
 
 
+class _Closed(NamedTuple):
+    """How a period closed: its end, and the time before which no event may be taken any more. Seasons go by numbers: 0."""
+
+    end: int
+    until: int
+
+
 class Archive:
     """Closes a board's periods and archives what the totals have of them, in steps that each may be the last.
 
-    `ended` tells whether a season has ended.
+    `ended` gives a season with its end, None where it has not ended.
     """
 
     def __init__(
-        self, board: Board, database: Database, log: EventLog, folded: Totals, ended: Ended = lambda window, period: False
+        self, board: Board, database: Database, log: EventLog, folded: Totals, ended: Ended = lambda window, period: None
     ) -> None:
         self._windows = {window.name: window for window in board.windows}
         self._database = database
@@ -50,7 +57,8 @@ class Archive:
         board = self._log.board_row()
         open_rows = select(periods).where(periods.c.board == board, periods.c.last.is_(None))
         with self._database.begin() as connection:
-            due = [row for row in connection.execute(open_rows) if self._is_due(row, now)]
+            rows = connection.execute(open_rows).all()
+        due = {row.id: closed for row in rows if (closed := self._closed(row, now))}
         if due:
             self._database.attempt(lambda connection: self._close(connection, board, due))
         return len(due)
@@ -67,27 +75,24 @@ class Archive:
             return bool(self._totals.fold())
         return self._database.attempt(lambda connection: self._advance(connection, oldest.id, now))
 
-    def _is_due(self, row: Any, now: int) -> bool:
-        window = self._windows.get(row.window)
-        if window is None:
-            return False  # of a window that the rules have no more
-        period = Period(row.name, row.start, row.end)
-        if isinstance(window, Season) and self._ended(window, period):
-            return True
-        return window.timed and window.closes_at(period) + CLOSING_DELAY <= now
+    def _closed(self, row: Any, now: int) -> _Closed | None:
+        """Tell how a period has closed, if it has; one of a window that the rules have no more stays as it is."""
+        window, period = self._windows.get(row.window), Period(row.name, row.start, row.end)
+        season = self._ended(window, period) if isinstance(window, Season) else None
+        if season is not None:
+            return _Closed(season.end, 0)
+        if window is None or not window.timed or window.closes_at(period) + CLOSING_DELAY > now:
+            return None
+        return _Closed(period.end, window.closes_at(period))
 
-    def _close(self, connection: Connection, board: int, due: list[Any]) -> None:
+    def _close(self, connection: Connection, board: int, due: Mapping[int, _Closed]) -> None:
         head = self._log.lock(connection, board).head
-        moments = [
-            self._windows[row.window].closes_at(Period(row.name, row.start, row.end)) for row in due if not self._season(row)
-        ]
-        for row in due:
-            connection.execute(update(periods).where(periods.c.id == row.id, periods.c.last.is_(None)).values(last=head))
-        later = (boards.c.id == board, boards.c.closed_until < max(moments, default=0))
-        connection.execute(update(boards).where(*later).values(closed_until=max(moments, default=0)))
-
-    def _season(self, row: Any) -> bool:
-        return isinstance(self._windows[row.window], Season)
+        for period, closed in due.items():
+            open_row = (periods.c.id == period, periods.c.last.is_(None))
+            connection.execute(update(periods).where(*open_row).values(last=head, end=closed.end))
+        until = max(closed.until for closed in due.values())
+        later = (boards.c.id == board, boards.c.closed_until < until)
+        connection.execute(update(boards).where(*later).values(closed_until=until))
 
     def _advance(self, connection: Connection, period: int, now: int) -> bool:
         """Archive the next batch of a period, or note that it is complete. Its row is locked: one works on it at a time."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Select, and_, delete, func, select, update
 
@@ -15,11 +15,13 @@ from .bulk import insert_rows, parts, select_pairs
 from .database import Database
 from .events import Draft, Event, Logged, stand_in
 from .profiles import lock_versions, write_names
+from .season_book import SeasonBook
 from .tables import boards, erased, events, submission_ids, users
 from .users import UserRow, add_users, get_users
 
 EVENTS_A_PRUNE = 2000
 Outcome = Logged | ConflictError | None
+T = TypeVar("T")
 
 
 class BoardState(NamedTuple):
@@ -49,8 +51,9 @@ class EventLog:
         self._points = events.c.points_integer if board.score_type == "integer" else events.c.points_float
         self._id: int | None = None
         self.profile_version = 0
+        self.seasons = SeasonBook(board, database, self._locked)
 
-    def append(self, drafts: Sequence[Draft]) -> list[Outcome]:
+    def append(self, drafts: Sequence[Draft], seasons: Iterable[tuple[str, str]] | None = None) -> list[Outcome]:
         """Write events in one transaction; give for each its number, a conflict, or None for one too late and not known.
 
         An id that is known writes nothing; events of a time before the last closing are an `OutdatedPlan`. Where the reply to
@@ -68,6 +71,8 @@ class EventLog:
             head, closed_until = self.lock(connection, board)
             if any(draft.taken_at < closed_until for draft in drafts):
                 raise OutdatedPlan(closed_until)
+            if seasons is not None:
+                self.seasons.insist(connection, board, seasons)
             outcomes = self._write(connection, board, head, drafts, writer)
             names = _names(drafts, outcomes) if renaming else {}
             version = write_names(connection, self._database, names) if names else 0
@@ -147,6 +152,11 @@ class EventLog:
         """Lock the board until the end of the transaction; tell how it stands."""
         query = select(boards.c.head, boards.c.closed_until).where(boards.c.id == board).with_for_update()
         return BoardState(*connection.execute(query).one())
+
+    def _locked(self, work: Callable[[Connection, int, int], T]) -> T:
+        """Do work in a transaction that holds the board's lock; it gets the connection, the board's row and the last number."""
+        board = self.board_row()
+        return self._database.attempt(lambda connection: work(connection, board, self.lock(connection, board).head))
 
     def _write(self, connection: Connection, board: int, head: int, drafts: Sequence[Draft], writer: str) -> list[Outcome]:
         rows = get_users(connection, {draft.user_id for draft in drafts})

@@ -20,19 +20,22 @@ from .ranking_rows import RankingRow, RankingRows
 from .tables import periods, projections, rankings, segment_values, totals
 
 EVENTS_A_FOLD = 2000
+SeasonsAt = Callable[[int], Seasons]
+"""Gives the seasons that an event may count in, by its number."""
+Taking = Callable[[int], SeasonsAt]
 _Rows = dict[Spot, RankingRow]
 
 
 class Totals:
-    """Folds a board's log into rows of user, ranking and standing. `seasons_at` gives the seasons of an event's number."""
+    """Folds a board's log into rows of user, ranking and standing. `taking` tells of seasons up to a number."""
 
     def __init__(
-        self, board: Board, database: Database, log: EventLog, seasons_at: Callable[[int], Seasons] = lambda number: NO_SEASONS
+        self, board: Board, database: Database, log: EventLog, taking: Taking = lambda through: lambda number: NO_SEASONS
     ) -> None:
         self._board = board
         self._database = database
         self._log = log
-        self._seasons_at = seasons_at
+        self._taking = taking
         self._spots = Spots(board)
         self._windows = {window.name: window for window in board.windows}
         self._made = False
@@ -40,7 +43,9 @@ class Totals:
     def fold(self, most: int = EVENTS_A_FOLD) -> int:
         """Fold the next events in one transaction; give how many."""
         self._make_row()
-        return self._database.attempt(lambda connection: self._fold(connection, most))
+        head = self._log.head()
+        seasons_at = self._taking(head)  # asked for now: inside of a transaction it could wait for itself
+        return self._database.attempt(lambda connection: self._fold(connection, most, head, seasons_at))
 
     def catch_up(self, through: int, seconds: float) -> bool:
         """Fold until a number is reached; False where there is no time left for it."""
@@ -89,39 +94,40 @@ class Totals:
         connection.execute(delete(segment_values).where(segment_values.c.board == self._log.board_row()))
         self._move_to(connection, 0)
 
-    def _fold(self, connection: Connection, most: int) -> int:
+    def _fold(self, connection: Connection, most: int, head: int, seasons_at: SeasonsAt) -> int:
         folded = self._lock(connection)
-        events = self._log.read(folded, most, connection)
+        events = self._log.read(folded, min(most, head - folded), connection) if folded < head else []
         if not events:
             return 0
-        touched = [self._spots_of(event) for event in events]
+        touched = [self._spots_of(event, seasons_at) for event in events]
         rows = self.rows().make(connection, (spot for spots in touched for spot in spots))
         removed = self._removed_users(events)
         kept = self._periods_of(connection, removed) | {row.id: row for row in rows.values()}
         fold = Fold(self._board, self._held(connection, events, rows, removed), self.labels(connection))
         for event, spots in zip(events, touched, strict=True):
-            self._take(fold, event, [rows[spot] for spot in spots], kept)
+            self._take(fold, event, [rows[spot] for spot in spots], kept, seasons_at)
         self._write(connection, fold)
         self._move_to(connection, events[-1].number)
         return len(events)
 
-    def _spots_of(self, event: Event) -> tuple[Spot, ...]:
+    def _spots_of(self, event: Event, seasons_at: SeasonsAt) -> tuple[Spot, ...]:
         if event.kind != "submit":
             return ()
-        return self._spots.of(event.at, event.taken_at, event.segments, self._seasons_at(event.number))
+        return self._spots.of(event.at, event.taken_at, event.segments, seasons_at(event.number))
 
-    def _take(self, fold: Fold, event: Event, rows: Sequence[RankingRow], kept: dict[int, RankingRow]) -> None:
+    def _take(
+        self, fold: Fold, event: Event, rows: Sequence[RankingRow], kept: dict[int, RankingRow], seasons_at: SeasonsAt
+    ) -> None:
         if event.kind == "remove":
-            held = [kept[ranking] for ranking in fold.rankings_of(event.user)]
-            fold.remove(event.user, [row.id for row in held if self._is_open(row, event)])
+            held, seasons = [kept[ranking] for ranking in fold.rankings_of(event.user)], seasons_at(event.number)
+            fold.remove(event.user, [row.id for row in held if self._is_open(row, event.taken_at, seasons)])
         elif rows:
             targets = [Target(row.id, row.segment) for row in rows if not row.archived]
             fold.submit(event.user, targets, event.points or 0, event.at, event.update)
 
-    def _is_open(self, row: RankingRow, event: Event) -> bool:
+    def _is_open(self, row: RankingRow, now: int, seasons: Seasons) -> bool:
         window = self._windows.get(row.window)
-        seasons = self._seasons_at(event.number)
-        return window is not None and not row.archived and is_open(window, row.period, event.taken_at, seasons)
+        return window is not None and not row.archived and is_open(window, row.period, now, seasons)
 
     @staticmethod
     def _removed_users(events: Sequence[Event]) -> list[int]:

@@ -24,7 +24,7 @@ from .results import RANKING_KINDS, RankingKind
 from .scores import Number, Points, ScoreType, exact_number, largest, number_text
 from .segments import Segment
 from .submission import Update
-from .windows import AllTime, Season, Window
+from .windows import AllTime, Window
 
 Order = Literal["desc", "asc"]
 TieBreak = Literal["first", "last", "member"]
@@ -80,8 +80,6 @@ class Board:
         object.__setattr__(self, "dense", self.dense or self.ranking == "dense")
         if self.packed:
             self._insist_on_packed()
-        if self.mode == "ledger":
-            self._insist_on_replay()
 
     def _check_limits(self) -> None:
         if not isinstance(self.tie_resolution, timedelta) or self.tie_resolution < timedelta(microseconds=1):
@@ -149,13 +147,6 @@ class Board:
             raise ConfigurationError(
                 f"window {window.name!r} of board {self.name!r} can't be packed: {encoding.reason}; {advice}"
             )
-
-    def _insist_on_replay(self) -> None:
-        """Refuse rules that the log can't replay: seasons and the counts of a minute are known to Redis alone."""
-        if any(isinstance(window, Season) for window in self.windows):
-            raise ConfigurationError(f"board {self.name!r} can't have a Season in mode 'ledger' yet: use mode='redis_only'")
-        if self.per_minute is not None:
-            raise ConfigurationError(f"board {self.name!r} can't have per_minute in mode 'ledger' yet: use mode='redis_only'")
 
     def window(self, name: str) -> Window:
         """Find a window by its name."""

@@ -98,6 +98,14 @@ class BoardStore:
         number, state, *lines = self._call("apply", batch.keys(board_key or self.keys.board), batch.args(str(first)))
         return number, None if state == b"gap" else lines
 
+    def admit(self, user_ids: Sequence[str], limit: int, now: int) -> list[bytes]:
+        """Count a submission of each of these users in this minute; ``admitted``, or a refusal above the limit, for each."""
+        places = [self.rates.place(user_id, now) for user_id in user_ids]
+        buckets = {key: number for number, key in enumerate(dict.fromkeys(places), 1)}
+        items = [f"{user_id}\t{buckets[place]}" for user_id, place in zip(user_ids, places, strict=True)]
+        _, *answers = self._call("admit", [self.keys.board, *buckets], [limit, *items])
+        return list(answers)
+
     def page(
         self, ranking: Ranking, kind: RankingKind, offset: int, limit: int, *, profiles: Commands = ()
     ) -> tuple[Rows, list[Any]]:
@@ -189,17 +197,10 @@ class BoardStore:
         _, running = self._call("season", [self.keys.board], [window, expected, following, now])
         return str(running.decode())
 
-    def running_seasons(self, windows: Sequence[str]) -> list[str | None]:
-        """Give the season that runs in each window, as ``name@start``."""
-        running = self.marks([f"season:{window}" for window in windows])
-        return [None if season is None else season.decode() for season in running]
-
-    def ended_seasons(self, window: str) -> dict[str, tuple[int, int]]:
-        """Give start and end of the ended seasons of a window, by name."""
-        head = f"ended:{window}:"
-        fields: dict[bytes, bytes] = self._caller.use(lambda client: client.hgetall(self.keys.board))
-        spans = {name.decode().removeprefix(head): span for name, span in fields.items() if name.decode().startswith(head)}
-        return {name: (int(start), int(end)) for name, (start, end) in ((n, s.split(b"-")) for n, s in spans.items())}
+    def fields(self) -> dict[str, str]:
+        """Give all that the board's hash has."""
+        found: dict[bytes, bytes] = self._caller.use(lambda client: client.hgetall(self.keys.board))
+        return {name.decode(): value.decode() for name, value in found.items()}
 
     def mark(self, field: str, now: int) -> int:
         """Give the time that a mark of the board stands at; a new one is put at `now`."""
@@ -246,7 +247,7 @@ class BoardStore:
 
     def expire_period(self, window: Window, period: Period) -> None:
         """Set anew when a period's keys expire by themselves, after its end has changed."""
-        moment = window.kept_until(period)
+        moment = self.rankings.expires_at(window, period)
         if moment is None:
             return
         labels = (None, *self.segment_labels())

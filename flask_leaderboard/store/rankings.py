@@ -49,15 +49,18 @@ class RankingBook:
             ranking = self._known[identity] = self._build(window, period, segment)
         return ranking
 
+    def expires_at(self, window: Window, period: Period) -> int | None:
+        """Tell when the keys of a period expire by themselves; None for never."""
+        kept_until = window.kept_until(period)
+        return kept_until if kept_until is None or self._board.mode == "redis_only" else kept_until + BACKSTOP_US
+
     def lend(self, window: Window, period: Period, segment: str | None, until: int) -> Ranking:
         """Give the ranking of a period whose time in Redis is over, to be kept until an instant all the same."""
         return self._build(window, period, segment, until)
 
     def _build(self, window: Window, period: Period, segment: str | None, until: int | None = None) -> Ranking:
-        kept_until = window.kept_until(period) if until is None else until
-        if kept_until is not None and until is None and self._board.mode != "redis_only":
-            kept_until += BACKSTOP_US
-        expire = "-" if kept_until is None else str(kept_until // 1000)
+        moment = self.expires_at(window, period) if until is None else until
+        expire = "-" if moment is None else str(moment // 1000)
         limit = self._board.segment(segment.partition("=")[0]).limit if segment else "-"
         line = f"{window.name} {self._board.layout(window.name)} {period.start} {expire} {segment or '-'} {limit}"
         return Ranking(window.name, period, segment, self._ranking_keys(window, period, segment), line)

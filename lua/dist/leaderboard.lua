@@ -3,6 +3,33 @@
 
 local call, format
 
+-- Give a refusal where as many submissions of a user have counted in this minute as the board allows.
+local function rate_refusal(rules, counts, user)
+  if rules.per_minute and tonumber(call('HGET', counts, user) or 0) >= rules.per_minute then
+    return 'LBRATE the user has had ' .. rules.per_minute .. ' submissions counted in this minute, which is what the board allows'
+  end
+  return nil
+end
+
+-- Count a submission of a user in this minute. The hash outlives the minute by one more.
+local function count_rate(rules, counts, user)
+  if rules.per_minute and call('HINCRBY', counts, user, 1) == 1 and call('HLEN', counts) == 1 then
+    call('PEXPIRE', counts, 120000)
+  end
+end
+
+-- Read decimal digits as a whole number of at most 2^53-1 either way, or give nil. '-0' reads as 0.
+local function whole(digits)
+  if #digits > 17 or not string.find(digits, '^%-?%d+$') then
+    return nil
+  end
+  local number = tonumber(digits)
+  if number > 9007199254740991 or number < -9007199254740991 then
+    return nil
+  end
+  return number + 0
+end
+
 -- Whether these words and numbers make a layout. Compared one by one: a table of the words would be built anew by every call.
 local function is_layout(encoding, order, tie_break, resolution, slots, parameter, score_type, levels)
   return (encoding == 'packed' or encoding == 'exact' and (parameter == '4' or parameter == '6' or parameter == '7'))
@@ -111,18 +138,6 @@ local function check_kind(kind, ranking)
     return "LBDENSE window '" .. ranking.window .. "' keeps no dense levels: declare the board with dense=True"
   end
   return nil
-end
-
--- Read decimal digits as a whole number of at most 2^53-1 either way, or give nil. '-0' reads as 0.
-local function whole(digits)
-  if #digits > 17 or not string.find(digits, '^%-?%d+$') then
-    return nil
-  end
-  local number = tonumber(digits)
-  if number > 9007199254740991 or number < -9007199254740991 then
-    return nil
-  end
-  return number + 0
 end
 
 -- Open a ranking for a page of entries: ARGV[2] is the ranking kind; the arguments at the indexes given are numbers from 0.
@@ -815,20 +830,36 @@ local function find_id(keys, bucket, field)
   return call('HGET', keys[bucket + 1], field) or call('HGET', keys[bucket], field)
 end
 
--- Give a refusal where as many submissions of a user have counted in this minute as the board allows.
-local function rate_refusal(rules, counts, user)
-  if rules.per_minute and tonumber(call('HGET', counts, user) or 0) >= rules.per_minute then
-    return 'LBRATE the user has had ' .. rules.per_minute .. ' submissions counted in this minute, which is what the board allows'
+-- Count submissions of users in this minute before they are written to a log, and refuse those above the limit.
+-- For boards whose log is elsewhere; `submit` counts by itself. Items are taken in order, and one that is refused is not counted.
+redis.register_function{function_name = 'leaderboard_v1_admit', callback = function(KEYS, ARGV)
+  call = redis.call
+  format = string.format
+  local rules = {per_minute = whole(ARGV[1] or '')}
+  if not KEYS[1] or not rules.per_minute then
+    return redis.error_reply('LBCALL send the board key and the limit first')
   end
-  return nil
-end
+  local items = {}
+  for i = 2, #ARGV do
+    local user, bucket = string.match(ARGV[i], '^([^\t]+)\t(%d+)$')
+    local counts = user and bucket ~= '0' and KEYS[1 + tonumber(bucket)]
+    if not counts then
+      return redis.error_reply('LBCALL item ' .. i - 1 .. ' is malformed: send it as the manifest describes')
+    end
+    items[i - 1] = {user, counts}
+  end
 
--- Count a submission of a user in this minute. The hash outlives the minute by one more.
-local function count_rate(rules, counts, user)
-  if rules.per_minute and call('HINCRBY', counts, user, 1) == 1 and call('HLEN', counts) == 1 then
-    call('PEXPIRE', counts, 120000)
+  local reply = {tonumber(call('HGET', KEYS[1], 'seq') or 0)}
+  for i, item in ipairs(items) do
+    local user, counts = item[1], item[2]
+    local refusal = rate_refusal(rules, counts, user)
+    if not refusal then
+      count_rate(rules, counts, user)
+    end
+    reply[i + 1] = refusal and 'refused ' .. refusal or 'admitted'
   end
-end
+  return reply
+end}
 
 -- Read the entries behind a position, given by score, time and user, whether or not an entry still stands there.
 redis.register_function{function_name = 'leaderboard_v1_after', flags = {'no-writes'}, callback = function(KEYS, ARGV)

@@ -28,7 +28,7 @@ from .windows import AllTime, Season, Window
 
 Order = Literal["desc", "asc"]
 TieBreak = Literal["first", "last", "member"]
-Mode = Literal["redis_only", "ledger"]
+Mode = Literal["redis_only", "ledger", "write_behind"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "update": get_args(Update),
@@ -63,6 +63,8 @@ class Board:
     remember_ids: timedelta = timedelta(hours=24)
     id_buckets: int = 1024
     mode: Mode = "redis_only"
+    journal_limit: int = 100_000
+    events: timedelta | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "board")
@@ -80,7 +82,7 @@ class Board:
         object.__setattr__(self, "dense", self.dense or self.ranking == "dense")
         if self.packed:
             self._insist_on_packed()
-        if self.mode == "ledger":
+        if self.logged:
             self._insist_on_replay()
 
     def _check_limits(self) -> None:
@@ -95,6 +97,10 @@ class Board:
             raise self._wrong("per_minute", "a whole number from 1 to 1,000,000, or None")
         if type(self.id_buckets) is not int or not 1 <= self.id_buckets <= 2**20:
             raise self._wrong("id_buckets", "a whole number from 1 to 2^20")
+        if type(self.journal_limit) is not int or not 1000 <= self.journal_limit <= 10**8:
+            raise self._wrong("journal_limit", "a whole number from 1,000 (a call brings some hundred entries) to 100,000,000")
+        if self.events is not None and (not isinstance(self.events, timedelta) or self.events < timedelta(seconds=1)):
+            raise self._wrong("events", "a timedelta of a second or more, or None")
 
     def _check_choice(self, rule: str, value: object, choices: tuple[str, ...]) -> None:
         if value not in choices:
@@ -151,11 +157,16 @@ class Board:
             )
 
     def _insist_on_replay(self) -> None:
-        """Refuse rules that the log can't replay: seasons and the counts of a minute are known to Redis alone."""
+        """Refuse rules that the log can't replay: seasons are known to Redis alone, and counts of a minute not before it counts."""
         if any(isinstance(window, Season) for window in self.windows):
-            raise ConfigurationError(f"board {self.name!r} can't have a Season in mode 'ledger' yet: use mode='redis_only'")
-        if self.per_minute is not None:
+            raise ConfigurationError(f"board {self.name!r} can't have a Season in mode {self.mode!r} yet: use mode='redis_only'")
+        if self.per_minute is not None and self.mode == "ledger":
             raise ConfigurationError(f"board {self.name!r} can't have per_minute in mode 'ledger' yet: use mode='redis_only'")
+
+    @property
+    def logged(self) -> bool:
+        """Whether the board keeps a log."""
+        return self.mode != "redis_only"
 
     def window(self, name: str) -> Window:
         """Find a window by its name."""

@@ -20,6 +20,7 @@ T = TypeVar("T")
 
 _ERRORS: dict[str, type[errors.LeaderboardError]] = {
     "LBBAND": errors.ProtocolError,
+    "LBBEHIND": errors.BehindError,
     "LBBUSY": errors.ProtocolError,
     "LBCALL": errors.ProtocolError,
     "LBCLOSED": errors.ClosedPeriodError,
@@ -27,6 +28,7 @@ _ERRORS: dict[str, type[errors.LeaderboardError]] = {
     "LBDENSE": errors.DenseRankError,
     "LBJOURNAL": errors.JournalFullError,
     "LBLAYOUT": errors.LayoutError,
+    "LBMOVED": errors.MovedError,
     "LBNUMBER": errors.PointsError,
     "LBRANGE": errors.ScoreRangeError,
     "LBRATE": errors.RateLimitError,

@@ -104,7 +104,7 @@ class Hub(Mapping[str, Leaderboard]):
     @property
     def database(self) -> Database:
         """The database of the log."""
-        if self._open_database is None or not any(board.mode == "ledger" for board in self._rules.values()):
+        if self._open_database is None or not any(board.logged for board in self._rules.values()):
             raise NoLogError("no board keeps a log: declare one with mode='ledger'")
         process = os.getpid()
         return self._databases.get(process) or self._databases.setdefault(process, self._open_database())
@@ -138,7 +138,7 @@ class Hub(Mapping[str, Leaderboard]):
                 clock=self.clock,
                 users=users,
                 counted=self._tell_of_counted,
-                log=EventLog(board, self.database) if board.mode == "ledger" else None,
+                log=EventLog(board, self.database) if board.logged else None,
             )
             for name, board in self._rules.items()
         }

@@ -23,7 +23,9 @@ from ..store.bundle import manifest
 from ..store.calls import Caller, Dialect
 from ..store.sharing import Shared
 from ..store.users import Users
+from .behind import WriteBehind
 from .closings import Closed, Closings
+from .draining import ENTRIES_A_STEP
 from .ledger import Ledger
 from .places import Places
 from .reading import LARGEST_PAGE, Clock, Reader, as_count, system_clock
@@ -39,7 +41,7 @@ class Leaderboard(Reader):
 
     `clock` gives the time in microseconds; `dialect` says how the Lua commands are called (`Scripts()`, or `Functions()`). In
     place of a client, several boards may share a `Caller`. `users` keeps display names, and without it none can be given.
-    `counted` is called with the board's name and the receipt of every submission that counted. A board of mode "ledger" needs its
+    `counted` is called with the board's name and the receipt of every submission that counted. A board that is `logged` needs its
     `log`.
     """
 
@@ -64,9 +66,7 @@ class Leaderboard(Reader):
         self._users = users
         self._closings = Closings(board, store, self._seasons)
         self._counted = counted
-        if board.mode == "ledger" and log is None:
-            raise ConfigurationError(f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)")
-        self._ledger = Ledger(board, store, self._places, log) if board.mode == "ledger" and log is not None else None
+        self._ledger = self._keep_log(log) if board.logged else None
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 
@@ -131,6 +131,17 @@ class Leaderboard(Reader):
         Give the time before which there is nothing to look for.
         """
         return self._closings.tell(self._clock(), lambda closed: told(self.board.name, closed))
+
+    def drain(self, most: int = ENTRIES_A_STEP) -> bool:
+        """Take what is oldest in the board's journal to its log; tell whether there may be more. Any number of processes may."""
+        return isinstance(self._ledger, WriteBehind) and self._ledger.drainer.step(most)
+
+    def _keep_log(self, log: EventLog | None) -> Ledger | WriteBehind:
+        if log is None:
+            raise ConfigurationError(f"board {self.board.name!r} keeps a log: create it with log=EventLog(board, database)")
+        if self.board.mode == "write_behind":
+            return WriteBehind(self.board, self.store, self._places, self._seasons, log)
+        return Ledger(self.board, self.store, self._places, log)
 
     def _check_names(self, submissions: Sequence[Submission]) -> None:
         if self._users is None and any(item.user_name is not None for item in submissions):

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
-from ..errors import ClosedPeriodError, IdentityError, LeaderboardError, ScoreRangeError, SegmentLimitError, StoreUnavailableError
+from ..errors import ClosedPeriodError, LeaderboardError, ScoreRangeError, SegmentLimitError, StoreUnavailableError
 from ..log.event_log import EventLog
-from ..log.events import Draft, Logged
-from ..log.tables import MOST_SEGMENT_BYTES
+from ..log.events import Draft, Logged, check_labels
 from ..rules.board import Board
 from ..rules.results import Change, Receipt
 from ..rules.results import Entry as BoardEntry
@@ -95,9 +94,7 @@ class Ledger:
 
     def _plan(self, submission: Submission, now: int) -> _Planned:
         checked = self._planner.check(submission, now, NO_SEASONS)
-        labels = self._board.segment_labels(submission.segments)
-        if len("\t".join(labels).encode()) > MOST_SEGMENT_BYTES:
-            raise IdentityError(f"the segments have too many bytes together: the log takes {MOST_SEGMENT_BYTES}")
+        labels = check_labels(self._board.segment_labels(submission.segments))
         draft = Draft(
             "submit",
             checked.user_id,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, insert, select, tuple_, update
 
-from ..errors import ConflictError, LogUnavailableError
+from ..errors import ConflictError, LogMismatchError, LogUnavailableError
 from ..rules.board import Board
 from .database import Database
-from .events import Draft, Event, Logged
+from .events import Draft, Event, Logged, Numbered
 from .tables import boards, events, submission_ids, users
 
 ROWS_A_STATEMENT = 500
@@ -49,6 +49,33 @@ class EventLog:
             if given and self._was_written(board, *given[0], writer):
                 return given[0][1]
             raise
+
+    def append_numbered(self, numbered: Sequence[Numbered], *, still_there: Callable[[], bool]) -> int:
+        """Write events that have numbers already, without those that the log has; give up to which of them it has all then.
+
+        `still_there` is asked when nobody else can write: where it says no, nothing is written and the answer is 0.
+        An id that the log knows was forgotten by who gave the number: the event counts, and is written without it.
+        """
+        board = self._board_row()
+
+        def write(connection: Connection) -> int:
+            self._add_users(connection, {item.draft.user_id for item in numbered})
+            head = self._lock(connection, board)
+            if not still_there():
+                return 0
+            known = [item for item in numbered if item.number <= head]
+            self._check_same(connection, board, known)
+            new = self._behind(head, [item for item in numbered if item.number > head])
+            self._write_numbered(connection, board, head, new)
+            return len(known) + len(new)
+
+        return self._database.attempt(write)
+
+    def settled_head(self) -> int:
+        """Give the number of the last event, when nobody is writing any more."""
+        board = self._board_row()
+        with self._database.begin() as connection:
+            return self._lock(connection, board)
 
     def head(self) -> int:
         """Give the number of the last event, 0 where there is none."""
@@ -100,10 +127,7 @@ class EventLog:
         return found
 
     def _write(self, connection: Connection, board: int, head: int, drafts: Sequence[Draft], writer: str) -> list[Outcome]:
-        names = {draft.user_id for draft in drafts}
-        rows = self._user_rows(connection, names)
-        if len(rows) < len(names):
-            raise LogUnavailableError("a user was taken out of the log at this moment: repeat the call")
+        rows = self._rows_of(connection, drafts)
         known = self._known_ids(connection, board, rows, drafts)
         outcomes: list[Outcome] = []
         new: list[dict[str, Any]] = []
@@ -121,14 +145,53 @@ class EventLog:
                 outcomes.append(Logged(number))
                 if identity is not None:
                     known[identity] = (Logged(number, known=True), draft.fact)
-                    fields = (board, *identity, number, draft.fact)
-                    new_ids.append(dict(zip(("board", "user", "submission_id", "number", "fact"), fields, strict=True)))
-        for table, added in ((events, new), (submission_ids, new_ids)):
-            if added:
-                connection.execute(insert(table), added)
-        if new:
-            connection.execute(update(boards).where(boards.c.id == board).values(head=head + len(new)))
+                    new_ids.append(_id_row(board, user, number, draft))
+        _insert(connection, board, head, new, new_ids)
         return outcomes
+
+    def _write_numbered(self, connection: Connection, board: int, head: int, numbered: Sequence[Numbered]) -> None:
+        drafts = [item.draft for item in numbered]
+        rows = self._rows_of(connection, drafts)
+        known = {identity for identity in self._known_ids(connection, board, rows, drafts) if identity}
+        new: list[dict[str, Any]] = []
+        new_ids: list[dict[str, Any]] = []
+        for number, draft, writer in numbered:
+            user = rows[draft.user_id]
+            new.append(self._row(draft, board, number, user, writer))
+            if draft.submission_id is not None and (user, draft.submission_id) not in known:
+                known.add((user, draft.submission_id))
+                new_ids.append(_id_row(board, user, number, draft))
+        _insert(connection, board, head, new, new_ids)
+
+    def _check_same(self, connection: Connection, board: int, numbered: Sequence[Numbered]) -> None:
+        """Refuse events whose numbers the log has given to others."""
+        writers = {item.number: item.writer for item in numbered}
+        for part in _parts(sorted(writers)):
+            query = select(events.c.number, events.c.writer).where(events.c.board == board, events.c.number.in_(part))
+            for number, writer in connection.execute(query):
+                if writer != writers[number]:
+                    raise LogMismatchError(
+                        f"event {number} of board {self._board.name!r} is another one in the log than in the journal: Redis lost"
+                        " events and gave their numbers again; keep the journal, and rebuild the board from the log"
+                    )
+
+    def _behind(self, head: int, numbered: Sequence[Numbered]) -> list[Numbered]:
+        """Give those events that follow the log's last without a gap; refuse where none does."""
+        new = [item for place, item in enumerate(numbered, head + 1) if item.number == place]
+        if numbered and not new:
+            raise LogMismatchError(
+                f"the journal of board {self._board.name!r} goes on at {numbered[0].number} and the log ends at {head}: what lay"
+                " between was taken out of Redis before it was in the log"
+            )
+        return new
+
+    def _rows_of(self, connection: Connection, drafts: Iterable[Draft]) -> dict[str, int]:
+        """Give the rows of all users of the events."""
+        names = {draft.user_id for draft in drafts}
+        rows = self._user_rows(connection, names)
+        if len(rows) < len(names):
+            raise LogUnavailableError("a user was taken out of the log at this moment: repeat the call")
+        return rows
 
     def _known_ids(
         self, connection: Connection, board: int, rows: dict[str, int], drafts: Sequence[Draft]
@@ -193,6 +256,21 @@ class EventLog:
     def _fetch(self, query: Select[Any]) -> list[Event]:
         with self._database.begin() as connection:
             return [_event(row) for row in connection.execute(query)]
+
+
+def _insert(
+    connection: Connection, board: int, head: int, new: Sequence[dict[str, Any]], new_ids: Sequence[dict[str, Any]]
+) -> None:
+    """Write rows of new events and their ids, and move the board's head."""
+    for table, added in ((events, new), (submission_ids, new_ids)):
+        if added:
+            connection.execute(insert(table), added)
+    if new:
+        connection.execute(update(boards).where(boards.c.id == board).values(head=head + len(new)))
+
+
+def _id_row(board: int, user: int, number: int, draft: Draft) -> dict[str, Any]:
+    return {"board": board, "user": user, "submission_id": draft.submission_id, "number": number, "fact": draft.fact}
 
 
 def _answer_known(draft: Draft, logged: Logged, fact: str) -> Outcome:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from ..errors import IdentityError
 from ..rules.scores import Number, number_text
+from .tables import MOST_SEGMENT_BYTES
 
 Kind = Literal["submit", "remove"]
 
@@ -30,7 +32,7 @@ class Draft:
     @property
     def fact(self) -> str:
         """What a submission id stands for: sent again with another one, it is a conflict."""
-        return f"{'' if self.points is None else number_text(self.points)} {self.update}"
+        return _fact(self.points, self.update)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,19 @@ class Event:
     refused: str | None = None
     submission_id: str | None = None
 
+    @property
+    def fact(self) -> str:
+        """What its submission id stands for."""
+        return _fact(self.points, self.update)
+
+
+class Numbered(NamedTuple):
+    """An event that has its number already; `writer` tells it from any other that was given the same one."""
+
+    number: int
+    draft: Draft
+    writer: str
+
 
 @dataclass(frozen=True, slots=True)
 class Logged:
@@ -56,3 +71,14 @@ class Logged:
     number: int
     known: bool = False
     refused: str | None = None
+
+
+def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the segments of an event, or refuse those that the log has no room for."""
+    if len("\t".join(labels).encode()) > MOST_SEGMENT_BYTES:
+        raise IdentityError(f"the segments have too many bytes together: the log takes {MOST_SEGMENT_BYTES}")
+    return labels
+
+
+def _fact(points: Number | None, update: str) -> str:
+    return f"{'' if points is None else number_text(points)} {update}"

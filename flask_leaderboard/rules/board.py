@@ -157,7 +157,7 @@ class Board:
             )
 
     def _insist_on_replay(self) -> None:
-        """Refuse rules that the log can't replay: seasons are known to Redis alone, and counts of a minute not before it counts."""
+        """Refuse rules that the log can't replay: seasons, and the counts of a minute before Redis has counted."""
         if any(isinstance(window, Season) for window in self.windows):
             raise ConfigurationError(f"board {self.name!r} can't have a Season in mode {self.mode!r} yet: use mode='redis_only'")
         if self.per_minute is not None and self.mode == "ledger":

@@ -217,16 +217,55 @@ def test_the_script_itself_refuses_to_number_where_events_are_lost(
     play(board, clock)
     drain(board)
     guard: Any = board.store.guard
-    look = guard.look
+    look, left = guard.look, [0]
 
     def look_too_early() -> None:
         look()
-        valkey.flushall()
+        left[0] -= 1
+        if left[0] == 0:
+            valkey.flushall()
 
     monkeypatch.setattr(guard, "look", look_too_early)
+    left[0] = 2  # a submission looks before it is planned, and when it has its connection
     assert board.submit("mary", 1).number == 64
     drain(board)
+    left[0] = 2
     assert board.remove("mary").number == 65
+
+
+def test_redis_that_loses_all_again_and_again_is_given_up(
+    board: Leaderboard, valkey: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board.submit("mary", 1)
+    drain(board)
+    monkeypatch.setattr(board.store.guard, "look", valkey.flushall)
+    for call in (lambda: board.submit("mary", 1), lambda: board.remove("mary")):
+        with pytest.raises(StoreUnavailableError):
+            call()
+
+
+def test_server_that_came_back_with_older_data_is_met_by_nobody_who_does_not_know(
+    board: Leaderboard,
+    valkey: Redis,
+    keep: Callable[..., Leaderboard],  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The idle process has seen all that the older data has, and looks no more by the clock."""
+    idle = keep(Redis(unix_socket_path=valkey.connection_pool.connection_kwargs["path"]), board.board)
+    board.submit("mary", 1)
+    for call in (lambda: idle.submit("mary", 1), lambda: idle.remove("mary")):
+        idle.submit("mary", 1)
+        monkeypatch.setattr("flask_leaderboard.engine.standing.LOOK_SECONDS", 1e6)
+        idle.store.guard._look_at = 1e12  # type: ignore[attr-defined]
+        saved, last = copy(valkey), board.submit("mary", 1).number
+        drain(board)
+        set_back(valkey, saved)
+        for client in valkey.client_list():
+            if client["cmd"] != "client|list":
+                valkey.client_kill_filter(_id=client["id"], skipme=False)
+        assert call().number == cast(int, last) + 1
+        drain(board)
+    assert [item.number for item in logged(board)] == list(range(1, 8))
 
 
 def test_older_data_with_its_journal_is_completed_from_the_log(

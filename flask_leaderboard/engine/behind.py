@@ -65,6 +65,22 @@ class JournalStanding(Standing):
     """Lets Redis be ahead of the log, by what the journal holds."""
 
     _compared = False
+    _connects = 0
+
+    def look(self) -> None:
+        """Compare Redis with the log also when a connection was made: the server behind it may have lost data."""
+        if self._store.connects.count != self._connects:
+            self._look_at = 0.0
+        super().look()
+
+    def _compare(self) -> None:
+        connects = self._store.connects.count
+        super()._compare()
+        self._connects = connects
+
+    def _head(self) -> int:
+        """Give the log's head; for a new connection not before all is written that was read from the server of the old one."""
+        return self._log.head() if self._store.connects.count == self._connects else self._log.settled_head()
 
     def insist(self) -> None:
         """Look, and refuse to go on where the log was never reached: who does not know how far it is could number anew."""

@@ -40,7 +40,7 @@ class Standing:
         folded = self._store.number()
         needed = self._needed(folded)
         try:
-            head = self._log.head()  # asked for last: what Redis has folded was in the log before
+            head = self._head()  # asked for last: what Redis has folded was in the log before
         except LogUnavailableError as error:
             _logger.warning("the log could not be compared with Redis: %s", error)
             return
@@ -49,6 +49,9 @@ class Standing:
                 f"Redis has {folded} events and the log {head}: name the database that belongs to it, or another key prefix"
             )
         self._settle(folded, head)
+
+    def _head(self) -> int:
+        return self._log.head()
 
     def _needed(self, folded: int) -> int:
         """Give the number up to which the log must have what Redis has."""

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from ..errors import BehindError, ClosedPeriodError, JournalFullError, LeaderboardError, RateLimitError, SeasonError
+from ..errors import (
+    BehindError,
+    ClosedPeriodError,
+    JournalFullError,
+    LeaderboardError,
+    RateLimitError,
+    SeasonError,
+    StoreUnavailableError,
+)
 from ..rules.board import Board
 from ..rules.results import Receipt
 from ..rules.submission import Submission
@@ -17,6 +25,7 @@ from .planning import Planner, Waiting
 from .seasons import Running, Seasons
 
 Outcome = Receipt | LeaderboardError
+TRIES = 20
 
 
 class Submitter:
@@ -33,11 +42,14 @@ class Submitter:
         outcomes: dict[int, Outcome] = {}
         left: Iterator[tuple[int, Submission]] = iter(enumerate(submissions))
         running = self._seasons.running
-        while refused := self._stream(left, outcomes, now, ranks, running):
+        for _ in range(TRIES):
+            refused = self._stream(left, outcomes, now, ranks, running)
+            if not refused:
+                return [outcomes[place] for place in range(len(submissions))]
             # A season began or ended since we looked, or Redis lost events: go on from the first that was refused for it.
             running = self._seasons.refresh()
             left = chain(((item.place, item.submission) for item in refused), left)
-        return [outcomes[place] for place in range(len(submissions))]
+        raise StoreUnavailableError("the board changes faster than it can be submitted to: try again shortly")
 
     def _stream(
         self,

@@ -23,7 +23,7 @@ from .keys import BoardKeys
 from .rankings import Ranking, RankingBook
 from .rates import RateCounts
 from .rows import Rows, read_entry, read_rows
-from .streams import open_stream
+from .streams import Stream, open_stream
 from .submit_stream import SubmitStream
 from .terms import Terms
 
@@ -44,22 +44,32 @@ class BoardStore:
         self.terms = Terms(board, self.keys)
         self.journal = Journal(self.keys.journal, caller)
         self.guard: Guard = Trusting()
+        self.connects = caller.connects
         self._caller = caller
         self._call = caller.call
 
     @contextmanager
     def submitting(self) -> Iterator[SubmitStream]:
         """Fold batches of submissions, the next one prepared while Redis works on the one before."""
-        with open_stream(self._caller, "submit") as stream:
+        with self._numbering("submit") as stream:
             yield SubmitStream(stream, self.keys.board, self.terms, self.guard)
 
     def remove(self, batch: Batch, values: Sequence[int] = ()) -> tuple[int, list[bytes]]:
         """Take the batch's users out of their rankings; refused where a segment has not as many `values` any more."""
         sets = [self.keys.segment_values(name) for name in self.board.segment_names] if values else []
         keys = batch.keys(self.keys.board, [*self.terms.keys, *sets])
-        number, *lines = self._call("remove", keys, batch.args(self.terms.line(self.guard.least, values)))
+        with self._numbering("remove") as stream:
+            stream.send(keys, batch.args(self.terms.line(self.guard.least, values)))
+            number, *lines = stream.receive()
         self.guard.expect(number)
         return number, lines
+
+    @contextmanager
+    def _numbering(self, command: str) -> Iterator[Stream]:
+        """Open a stream of calls that give numbers. The look comes behind the connection: it has seen the server."""
+        with open_stream(self._caller, command) as stream:
+            self.guard.look()
+            yield stream
 
     def apply(self, batch: Batch, first: int, *, board_key: str | None = None) -> tuple[int, list[bytes] | None]:
         """Fold log entries from number `first` on; None in place of receipts where earlier ones are missing."""

@@ -11,6 +11,7 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from .. import errors
 from .bundle import library_text, manifest, script_text
+from .connects import Connects
 from .gate import Gate
 from .sharing import Shared
 
@@ -117,6 +118,7 @@ class Caller:
         self.client: Any = client
         self.dialect = dialect or Scripts()
         self.gate = gate or Gate()
+        self.connects = Connects()
         self._shared: Shared[list[bytes], list[Any]] | None = Shared(self._send_together) if isinstance(client, Redis) else None
 
     def use(self, work: Callable[[Any], T]) -> T:

@@ -22,10 +22,12 @@ LeaderboardError
 ├── LayoutError               the data in Redis was written under other rules
 ├── LogMismatchError          Redis has events that the log has not
 ├── NoLogError                the board keeps no log
-├── JournalFullError          the journal has no room until a worker drains it
 ├── TemporaryError            it passes: try again after `retry_after` seconds
 │   ├── RateLimitError        the user has submitted as often as the board allows in a minute
+│   ├── JournalFullError      the journal has no room until a worker drains it
 │   ├── StoreUnavailableError Redis can't be reached or does not answer in time
+│   │   ├── BehindError       Redis has lost events: it gives no numbers until they are brought back
+│   │   └── MovedError        what was looked up before the call had changed when it came
 │   └── LogUnavailableError   the database of the log can't be reached
 ├── AccessError               the caller may not do this
 │   ├── UnauthorizedError     no valid token or signature came with the request
@@ -128,10 +130,6 @@ class NoLogError(LeaderboardError):
     code = "no_log"
 
 
-class JournalFullError(LeaderboardError):
-    code = "journal_full"
-
-
 class TemporaryError(LeaderboardError):
     """Base of errors that pass; `retry_after` is how many seconds to wait before trying again."""
 
@@ -144,8 +142,20 @@ class RateLimitError(TemporaryError):
     code = "rate_limited"
 
 
+class JournalFullError(TemporaryError):
+    code = "journal_full"
+
+
 class StoreUnavailableError(TemporaryError):
     code = "store_unavailable"
+
+
+class BehindError(StoreUnavailableError):
+    pass
+
+
+class MovedError(StoreUnavailableError):
+    pass
 
 
 class LogUnavailableError(TemporaryError):

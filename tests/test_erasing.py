@@ -21,6 +21,7 @@ from flask_leaderboard.engine.hub import Hub
 from flask_leaderboard.errors import LogUnavailableError, StoreUnavailableError
 from flask_leaderboard.log.database import Database
 from flask_leaderboard.log.event_log import EventLog
+from flask_leaderboard.log.event_rows import EventRows
 from flask_leaderboard.store.board_store import BoardStore
 from flask_leaderboard.store.calls import Caller
 from flask_leaderboard.store.users import Mark, Profile, Users
@@ -374,17 +375,17 @@ def test_an_event_that_is_being_written_is_removed_too(
     hub, other = open_hub(), open_hub()
     hub["arena"].submit("mary", 1)
     hub["other"].submit("bob", 1)
-    known_ids = EventLog._known_ids
+    known_ids = EventRows.known
     eraser = threading.Thread(target=other.erase, args=("mary",))
 
-    def erased_meanwhile(self: EventLog, *args: Any) -> Any:
-        monkeypatch.setattr(EventLog, "_known_ids", known_ids)
+    def erased_meanwhile(self: EventRows, *args: Any) -> Any:
+        monkeypatch.setattr(EventRows, "known", known_ids)
         eraser.start()
         eraser.join(0.3)
         assert eraser.is_alive(), "it has to wait for the events that are being written"
         return known_ids(self, *args)
 
-    monkeypatch.setattr(EventLog, "_known_ids", erased_meanwhile)
+    monkeypatch.setattr(EventRows, "known", erased_meanwhile)
     hub["other"].submit("mary", 1)
     eraser.join(30)
     assert [entry.user_id for entry in open_hub()["other"].top().entries] == ["bob"]

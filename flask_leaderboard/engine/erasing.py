@@ -41,6 +41,9 @@ class Eraser:
 
     def erase(self, user_id: str, now: int) -> None:
         """Erase a user. Where Redis is away and the log knew the user, Redis follows by itself when it is back."""
+        for board in self._boards.values():
+            if board.counts_first:
+                self._remove_and_drain(board, user_id)
         plain = [board for board in self._boards.values() if not board.keeps_log]
         _try_all(
             partial(self._erase_logged, user_id, now),
@@ -55,6 +58,13 @@ class Eraser:
         over = [erasure for erasure in waiting if self._is_over(erasure)]
         self._erasures.forget(over)
         return len(over) == ERASURES_A_STEP
+
+    @staticmethod
+    def _remove_and_drain(board: Leaderboard, user_id: str) -> None:
+        """Remove a user where Redis counts first, and let nothing of him wait in the journal: it would name him anew."""
+        board.remove(user_id, ranks=False)
+        while board.drain():
+            pass
 
     def _erase_logged(self, user_id: str, now: int) -> None:
         while (erasure := self._erasures.erase(user_id, now)) is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import LeaderboardError, StoreUnavailableError
@@ -20,6 +20,7 @@ from ..store.batch import Batch
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
 from ..store.receipts import refusal_of
+from ..store.terms import write_data
 from .places import Places
 
 GAP_SECONDS = 0.05
@@ -42,14 +43,23 @@ class Entry(NamedTuple):
 
 
 class Folder:
-    """Folds events of a board."""
+    """Folds events of a board. `prepare` is called with events that Redis has lost, before they are folded again."""
 
-    def __init__(self, board: Board, store: BoardStore, places: Places, log: EventLog) -> None:
+    def __init__(
+        self,
+        board: Board,
+        store: BoardStore,
+        places: Places,
+        log: EventLog,
+        *,
+        prepare: Callable[[Sequence[Event]], None] | None = None,
+    ) -> None:
         self._board = board
         self._store = store
         self._places = places
         self._log = log
         self._spots = Spots(board)
+        self._prepare = prepare
         self._catching_up = threading.Lock()
         self._lent: dict[tuple[str, str, str | None], Ranking] = {}
 
@@ -86,6 +96,8 @@ class Folder:
         deadline = time.monotonic() + LONGEST_CATCH_UP_SECONDS
         with self._catching_up:
             while events := self._missing(through):
+                if self._prepare is not None:
+                    self._prepare(events)
                 self._replay(events)
                 if time.monotonic() > deadline:
                     raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
@@ -161,7 +173,7 @@ class Folder:
         """Put events into batches, each small enough for one call."""
         batch, part = Batch(self._board, kind), list[Entry]()
         for entry in entries:
-            batch.add(_line(entry, batch), entry.targets)
+            batch.add(_line(entry, batch, told=self._board.events is not None), entry.targets)
             part.append(entry)
             if batch.full:
                 yield part, batch
@@ -170,9 +182,10 @@ class Folder:
             yield part, batch
 
 
-def _line(entry: Entry, batch: Batch) -> str:
+def _line(entry: Entry, batch: Batch, *, told: bool) -> str:
     if not entry.targets:
         return "skip"
     event = entry.event
     points = "" if event.points is None else number_text(event.points)
-    return f"{event.kind}\t{event.user_id}\t{points}\t{event.at}\t{event.update}\t{batch.target_list(entry.targets)}"
+    line = f"{event.kind}\t{event.user_id}\t{points}\t{event.at}\t{event.update}\t{batch.target_list(entry.targets)}"
+    return f"{line}\t{event.submission_id or ''}\t{write_data(event.taken_at, event.segments)}" if told else line

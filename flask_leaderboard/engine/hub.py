@@ -128,7 +128,7 @@ class Hub(Mapping[str, Leaderboard]):
 
     @property
     def _keeps_log(self) -> bool:
-        return any(board.mode == "ledger" for board in self._rules.values())
+        return any(board.logged for board in self._rules.values())
 
     @property
     def caller(self) -> Caller:
@@ -163,12 +163,22 @@ class Hub(Mapping[str, Leaderboard]):
                 clock=self.clock,
                 users=users,
                 counted=self._tell_of_counted,
-                log=EventLog(board, self.database) if board.mode == "ledger" else None,
+                log=EventLog(board, self.database) if board.logged else None,
                 keep_days=self._keep_days,
             )
             for name, board in self._rules.items()
         }
-        eraser = Eraser(boards, logged, Erasures(self.database), caller, self._prefix) if logged else None
+        eraser = (
+            Eraser(
+                boards,
+                logged,
+                Erasures(self.database, [name for name, board in boards.items() if board.counts_first]),
+                caller,
+                self._prefix,
+            )
+            if logged
+            else None
+        )
         wanted = self._background is not None and any(board.duties for board in boards.values())
         return Opened(caller, users, boards, eraser, self._background(self) if self._background and wanted else None)
 

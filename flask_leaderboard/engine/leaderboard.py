@@ -24,7 +24,9 @@ from ..store.calls import Caller, Dialect
 from ..store.season_hash import SeasonHash
 from ..store.sharing import Shared
 from ..store.users import Users
+from .behind import WriteBehind
 from .closings import Closed, Closings
+from .draining import ENTRIES_A_STEP
 from .duties import Duty
 from .ledger import Ledger
 from .places import Places
@@ -41,7 +43,7 @@ class Leaderboard(Reader):
 
     `clock` gives the time in microseconds; `dialect` says how the Lua commands are called (`Scripts()`, or `Functions()`). In
     place of a client, several boards may share a `Caller`. `users` keeps display names, and without it none can be given.
-    `counted` is called with the board's name and the receipt of every submission that counted. A board of mode "ledger" needs its
+    `counted` is called with the board's name and the receipt of every submission that counted. A board that is `logged` needs its
     `log`, whose events a worker forgets after `keep_days`, if given.
     """
 
@@ -62,15 +64,15 @@ class Leaderboard(Reader):
         if caller.client.get_encoder().decode_responses:
             raise ConfigurationError("the Redis client must give bytes: create it without decode_responses=True")
         store = BoardStore(board, caller, prefix or manifest()["key_prefix"])
-        if board.mode == "ledger" and log is None:
+        if board.logged and log is None:
             raise ConfigurationError(f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)")
-        own_log = log if board.mode == "ledger" else None
+        own_log = log if board.logged else None
         self._seasons = Seasons(board, own_log.seasons if own_log else SeasonHash(store))
         super().__init__(board, store, Places(board, store, self._seasons), users, clock)
         self._users = users
         self._closings = Closings(board, store, self._seasons)
         self._counted = counted
-        self._ledger = Ledger(board, store, self._places, own_log, keep_days=keep_days) if own_log else None
+        self._ledger = self._keep_log(own_log, keep_days) if own_log else None
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 
@@ -134,6 +136,11 @@ class Leaderboard(Reader):
     def keeps_log(self) -> bool:
         return self._ledger is not None
 
+    @property
+    def counts_first(self) -> bool:
+        """Whether events are counted in Redis before they come to the log."""
+        return isinstance(self._ledger, WriteBehind)
+
     def fold_through(self, number: int) -> None:
         """See that Redis has the log's events up to a number; where it can't now, they wait for it."""
         if self._ledger is not None:
@@ -177,6 +184,14 @@ class Leaderboard(Reader):
         Give the time before which there is nothing to look for.
         """
         return self._closings.tell(self._clock(), lambda closed: told(self.board.name, closed))
+
+    def drain(self, most: int = ENTRIES_A_STEP) -> bool:
+        """Take what is oldest in the board's journal to its log; tell whether there may be more. Any number of processes may."""
+        return isinstance(self._ledger, WriteBehind) and self._ledger.drain(most)
+
+    def _keep_log(self, log: EventLog, keep_days: int | None) -> Ledger | WriteBehind:
+        kind = WriteBehind if self.board.mode == "write_behind" else Ledger
+        return kind(self.board, self.store, self._places, log, keep_days=keep_days)
 
     def _check_names(self, submissions: Sequence[Submission]) -> None:
         if self._users is None and any(item.user_name is not None for item in submissions):

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from ..errors import (
     ClosedPeriodError,
-    IdentityError,
     LeaderboardError,
     ScoreRangeError,
     SeasonError,
@@ -19,8 +18,7 @@ from ..errors import (
 )
 from ..log.archive import Archive
 from ..log.event_log import EventLog, OutdatedPlan
-from ..log.events import Draft, Logged
-from ..log.tables import MOST_SEGMENT_BYTES
+from ..log.events import Draft, Logged, check_labels
 from ..log.totals import Totals
 from ..rules.board import Board
 from ..rules.results import Change, Receipt
@@ -150,9 +148,7 @@ class Ledger:
 
     def _plan(self, submission: Submission, now: int, running: Running) -> _Planned:
         checked = self._planner.check(submission, now, running)
-        labels = self._board.segment_labels(submission.segments)
-        if len("\t".join(labels).encode()) > MOST_SEGMENT_BYTES:
-            raise IdentityError(f"the segments have too many bytes together: the log takes {MOST_SEGMENT_BYTES}")
+        labels = check_labels(self._board.segment_labels(submission.segments))
         draft = Draft(
             "submit",
             checked.user_id,

@@ -53,9 +53,9 @@ class Places:
         """List every ranking that Redis may hold, segments included."""
         return self._cuts((window, period) for window in self._board.windows for period in self._live_periods(window, now))
 
-    def open(self, now: int, number: int) -> list[Ranking]:
-        """List every ranking that took submissions at an event of the log, segments included."""
-        seasons = self.seasons.running_at(number)
+    def open(self, now: int, number: int | None = None) -> list[Ranking]:
+        """List every ranking that takes submissions, or took them at an event of the log, segments included."""
+        seasons = self.seasons.running.periods if number is None else self.seasons.running_at(number)
         periods = ((window, period) for window in self._board.windows for period in self._live_periods(window, now, number))
         return self._cuts((window, period) for window, period in periods if is_open(window, period, now, seasons))
 

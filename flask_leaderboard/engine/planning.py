@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..errors import ClosedPeriodError, LeaderboardError
+from ..log.events import check_labels
 from ..rules.board import Board
 from ..rules.identity import check_id, check_user_id
 from ..rules.instants import to_instant
@@ -15,6 +16,7 @@ from ..rules.submission import Submission
 from ..store.batch import Batch
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
+from ..store.terms import write_data
 from .seasons import Running
 
 
@@ -106,8 +108,15 @@ class Planner:
         group, forget_at = self._buckets(batch, checked.user_id, identity, now)
         number = batch.target_list(checked.targets) if checked.targets else 0
         whose = f"{checked.user_id}\t{identity or ''}\t{group}\t{forget_at}"
-        batch.add(f"{whose}\t{number_text(checked.points)}\t{checked.at}\t{checked.update}\t{number}\t", checked.targets)
+        data = self._data(submission, now)
+        batch.add(f"{whose}\t{number_text(checked.points)}\t{checked.at}\t{checked.update}\t{number}\t{data}", checked.targets)
         return Waiting(place, submission, checked.targets, checked.closed, checked.too_late)
+
+    def _data(self, submission: Submission, now: int) -> str:
+        """Give what the journal and the stream of events need beside the item, where the board has one."""
+        if not self._store.terms.keys:
+            return ""
+        return write_data(now, check_labels(self._board.segment_labels(submission.segments)))
 
     def _buckets(self, batch: Batch, user_id: str, identity: str | None, now: int) -> tuple[int, int]:
         """Give the number of the group of buckets that a submission needs, and when the one of its id is forgotten."""

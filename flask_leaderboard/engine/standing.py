@@ -38,30 +38,53 @@ class Standing:
 
     def _compare(self) -> None:
         folded = self._store.number()
+        needed = self._needed(folded)
         try:
-            head = self._log.head()  # asked for second: what Redis has folded was in the log before
+            head = self._head()  # asked for last: what Redis has folded was in the log before
         except LogUnavailableError as error:
             _logger.warning("the log could not be compared with Redis: %s", error)
             return
-        if folded > head:
+        if needed > head:
             raise LogMismatchError(
                 f"Redis has {folded} events and the log {head}: name the database that belongs to it, or another key prefix"
             )
-        self.expect(head)
+        self._settle(folded, head)
+
+    def _head(self) -> int:
+        return self._log.head()
+
+    def _needed(self, folded: int) -> int:
+        """Give the number up to which the log must have what Redis has."""
+        return folded
+
+    def _settle(self, folded: int, head: int) -> None:
+        self.expect(max(folded, head))
         if folded < head:
             self.repair()
+
+    @property
+    def least(self) -> int:
+        """The number that Redis must stand at, at least."""
+        return self._seen
 
     def expect(self, number: int) -> None:
         """Expect Redis to be as far as this from now on: the log is."""
         with self._lock:
             self._seen = max(self._seen, number)
 
-    def is_behind(self, number: int) -> bool:
+    def is_behind(self, number: int, least: int | None = None) -> bool:
+        """Tell whether a reply is older than what this process had seen; `least` is what it had seen when it asked."""
         with self._lock:
-            behind = number < self._seen
+            behind = number < (self._seen if least is None else least)
             self._seen = max(self._seen, number)
         return behind
 
     def repair(self) -> None:
         """Bring Redis up to date, after a moment in which another process may finish what it is at."""
         self._folder.reach(self._seen)
+
+    def _give_up(self, number: int) -> int:
+        """Expect no more than Redis has; give how many events that is less than before."""
+        with self._lock:
+            lost, self._seen = self._seen - number, min(self._seen, number)
+        return max(0, lost)

@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from ..errors import ClosedPeriodError, LeaderboardError, RateLimitError, SeasonError
+from ..errors import (
+    BehindError,
+    ClosedPeriodError,
+    JournalFullError,
+    LeaderboardError,
+    RateLimitError,
+    SeasonError,
+    StoreUnavailableError,
+)
 from ..rules.board import Board
 from ..rules.results import Receipt
 from ..rules.submission import Submission
-from ..store.board_store import BoardStore, SubmitStream
+from ..store.board_store import BoardStore
 from ..store.rates import seconds_left
 from ..store.receipts import read_receipt
+from ..store.submit_stream import SubmitStream
 from .planning import Planner, Waiting
 from .seasons import Running, Seasons
 
 Outcome = Receipt | LeaderboardError
+TRIES = 20
 
 
 class Submitter:
@@ -32,11 +42,14 @@ class Submitter:
         outcomes: dict[int, Outcome] = {}
         left: Iterator[tuple[int, Submission]] = iter(enumerate(submissions))
         running = self._seasons.running
-        while refused := self._stream(left, outcomes, now, ranks, running):
-            # A season began or ended since we looked: go on from the first that was refused for it.
+        for _ in range(TRIES):
+            refused = self._stream(left, outcomes, now, ranks, running)
+            if not refused:
+                return [outcomes[place] for place in range(len(submissions))]
+            # A season began or ended since we looked, or Redis lost events: go on from the first that was refused for it.
             running = self._seasons.refresh()
             left = chain(((item.place, item.submission) for item in refused), left)
-        return [outcomes[place] for place in range(len(submissions))]
+        raise StoreUnavailableError("the board changes faster than it can be submitted to: try again shortly")
 
     def check(self, submission: Submission, now: int) -> None:
         """Refuse what would be refused whatever the scores are."""
@@ -52,7 +65,7 @@ class Submitter:
         ranks: bool,
         running: Running,
     ) -> list[Waiting]:
-        """Send submissions, one batch ahead of the replies, until the end or until a batch is refused for its seasons.
+        """Send submissions, one batch ahead of the replies, until the end or until a batch is refused for what is outdated in it.
 
         Give what was sent and refused so; nothing is sent behind it.
         """
@@ -73,13 +86,19 @@ class Submitter:
     def _settle(
         self, stream: SubmitStream, sent: list[Waiting], outcomes: dict[int, Outcome], now: int, ranks: bool
     ) -> list[Waiting]:
-        """Take in the reply to a batch; give its items back where it was refused for its seasons."""
+        """Take in the reply to a batch; give its items back where they are to be sent again."""
         if not sent:
             return []
         try:
             lines = stream.receive()
         except SeasonError:
             return sent
+        except BehindError:
+            self._store.guard.repair()
+            return sent
+        except JournalFullError as error:  # what was sent before has counted
+            outcomes.update((item.place, JournalFullError(str(error))) for item in sent)
+            return []
         for item, line in zip(sent, lines, strict=True):
             outcome = read_receipt(self._board, line, item.submission.user_id, item.targets, item.closed, ranks)
             if isinstance(outcome, RateLimitError):

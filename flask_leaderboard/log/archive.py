@@ -40,17 +40,28 @@ class _Closed(NamedTuple):
 class Archive:
     """Closes a board's periods and archives what the totals have of them, in steps that each may be the last.
 
-    `ended` gives a season with its end, None where it has not ended.
+    `ended` gives a season with its end, None where it has not ended. `delay` is how long after its grace a period is closed;
+    `reached` gives the number up to which events may exist that are not in the log yet.
     """
 
     def __init__(
-        self, board: Board, database: Database, log: EventLog, folded: Totals, ended: Ended = lambda window, period: None
+        self,
+        board: Board,
+        database: Database,
+        log: EventLog,
+        folded: Totals,
+        ended: Ended = lambda window, period: None,
+        *,
+        delay: int = CLOSING_DELAY,
+        reached: Callable[[], int] = lambda: 0,
     ) -> None:
         self._windows = {window.name: window for window in board.windows}
         self._database = database
         self._log = log
         self._totals = folded
         self._ended = ended
+        self._delay = delay
+        self._reached = reached
 
     def close_due(self, now: int) -> int:
         """Close the periods whose grace is over: from then on no event is written that counts in them. Give how many."""
@@ -60,7 +71,8 @@ class Archive:
             rows = connection.execute(open_rows).all()
         due = {row.id: closed for row in rows if (closed := self._closed(row, now))}
         if due:
-            self._database.attempt(lambda connection: self._close(connection, board, due))
+            reached = self._reached()
+            self._database.attempt(lambda connection: self._close(connection, board, due, reached))
         return len(due)
 
     def step(self, now: int) -> bool:
@@ -81,12 +93,12 @@ class Archive:
         season = self._ended(window, period) if isinstance(window, Season) else None
         if season is not None:
             return _Closed(season.end, 0)
-        if window is None or not window.timed or window.closes_at(period) + CLOSING_DELAY > now:
+        if window is None or not window.timed or window.closes_at(period) + self._delay > now:
             return None
         return _Closed(period.end, window.closes_at(period))
 
-    def _close(self, connection: Connection, board: int, due: Mapping[int, _Closed]) -> None:
-        head = self._log.lock(connection, board).head
+    def _close(self, connection: Connection, board: int, due: Mapping[int, _Closed], reached: int) -> None:
+        head = max(self._log.lock(connection, board).head, reached)
         for period, closed in due.items():
             open_row = (periods.c.id == period, periods.c.last.is_(None))
             connection.execute(update(periods).where(*open_row).values(last=head, end=closed.end))

@@ -7,7 +7,7 @@ forget. Afterwards nothing tells it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, insert, select
@@ -31,10 +31,11 @@ class Erasure(NamedTuple):
 
 
 class Erasures:
-    """Makes users nameless, and forgets in the end who they were."""
+    """Makes users nameless, and forgets in the end who they were. The boards `elsewhere` get their numbers in Redis."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, elsewhere: Collection[str] = ()) -> None:
         self._database = database
+        self._elsewhere = set(elsewhere)
 
     def erase(self, user_id: str, now: int) -> Erasure | None:
         """Take a user off every board and forget who it was, in one transaction; None where the log knows no such user."""
@@ -72,7 +73,7 @@ class Erasures:
         return {
             board.name: EventLog(Board(board.name), self._database).append_removal(connection, board.id, user_id, now)
             for board in locked
-            if board.name in played or board.pruned
+            if (board.name in played or board.pruned) and board.name not in self._elsewhere
         }
 
 

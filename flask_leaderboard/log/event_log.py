@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, Select, and_, delete, func, select, update
 
-from ..errors import ConflictError, LogUnavailableError
+from ..errors import ConflictError, LogMismatchError, LogUnavailableError
 from ..rules.board import Board
-from .bulk import insert_rows, parts, select_pairs
+from .bulk import parts
 from .database import Database
-from .events import Draft, Event, Logged, stand_in
+from .event_rows import EventRows
+from .events import Draft, Event, Logged, Numbered, stand_in
 from .profiles import lock_versions, write_names
 from .season_book import SeasonBook
 from .tables import boards, erased, events, submission_ids, users
@@ -94,6 +95,33 @@ class EventLog:
         self._write(connection, board, head, [Draft("remove", user_id, None, at, at)], secrets.token_hex(8))
         return head + 1
 
+    def append_numbered(self, numbered: Sequence[Numbered], *, still_there: Callable[[], bool]) -> int:
+        """Write events that have numbers already, without those that the log has; give up to which of them it has all then.
+
+        `still_there` is asked when nobody else can write: where it says no, nothing is written and the answer is 0.
+        An id that the log knows was forgotten by who gave the number: the event counts, and is written without it.
+        """
+        board = self.board_row()
+
+        def write(connection: Connection) -> int:
+            add_users(connection, self._database, {item.draft.user_id for item in numbered})
+            head = self.lock(connection, board).head
+            if not still_there():
+                return 0
+            known = [item for item in numbered if item.number <= head]
+            self._check_same(connection, board, known)
+            new = self._behind(head, [item for item in numbered if item.number > head])
+            self._write_numbered(connection, board, head, new)
+            return len(known) + len(new)
+
+        return self._database.attempt(write)
+
+    def settled_head(self) -> int:
+        """Give the number of the last event, when nobody is writing any more."""
+        board = self.board_row()
+        with self._database.begin() as connection:
+            return self.lock(connection, board).head
+
     def head(self) -> int:
         """Give the number of the last event, 0 where there is none."""
         with self._database.begin() as connection:
@@ -159,63 +187,55 @@ class EventLog:
         return self._database.attempt(lambda connection: work(connection, board, self.lock(connection, board).head))
 
     def _write(self, connection: Connection, board: int, head: int, drafts: Sequence[Draft], writer: str) -> list[Outcome]:
-        rows = get_users(connection, {draft.user_id for draft in drafts})
-        known = self._known_ids(connection, board, rows, drafts)
+        rows = EventRows(self._board, board, head, get_users(connection, {draft.user_id for draft in drafts}))
+        known = rows.known(connection, drafts)
         outcomes: list[Outcome] = []
-        new: list[dict[str, Any]] = []
-        new_ids: list[dict[str, Any]] = []
         for draft in drafts:
-            user = rows[draft.user_id].id
-            identity = None if draft.submission_id is None else (user, draft.submission_id)
-            if identity in known:
+            identity = rows.identity(draft)
+            if identity is not None and identity in known:
                 outcomes.append(_answer_known(draft, *known[identity]))
             elif draft.too_late:
                 outcomes.append(None)
             else:
-                number = head + len(new) + 1
-                new.append(self._row(draft, board, number, user, writer))
+                number = rows.add(draft, writer)
                 outcomes.append(Logged(number))
                 if identity is not None:
                     known[identity] = (Logged(number, known=True), draft.fact)
-                    fields = (board, *identity, number, draft.fact)
-                    new_ids.append(dict(zip(("board", "user", "submission_id", "number", "fact"), fields, strict=True)))
-        insert_rows(connection, events, new)
-        insert_rows(connection, submission_ids, new_ids)
-        if new:
-            connection.execute(update(boards).where(boards.c.id == board).values(head=head + len(new)))
+        rows.insert(connection)
         return outcomes
 
-    def _known_ids(
-        self, connection: Connection, board: int, rows: Mapping[str, UserRow], drafts: Sequence[Draft]
-    ) -> dict[tuple[int, str] | None, tuple[Logged, str]]:
-        wanted = sorted({(rows[draft.user_id].id, draft.submission_id) for draft in drafts if draft.submission_id is not None})
-        found: dict[tuple[int, str] | None, tuple[Logged, str]] = {}
-        ids = submission_ids.c
-        same_event = and_(events.c.board == ids.board, events.c.number == ids.number)
-        for part in parts(wanted):
-            query = (
-                select(ids.user, ids.submission_id, ids.number, ids.fact, events.c.refused)
-                .select_from(submission_ids.outerjoin(events, same_event))
-                .where(ids.board == board)
-            )
-            for row in connection.execute(select_pairs(connection, query, (ids.user, ids.submission_id), part)):
-                found[row.user, row.submission_id] = (Logged(row.number, known=True, refused=row.refused), row.fact)
-        return found
+    def _write_numbered(self, connection: Connection, board: int, head: int, numbered: Sequence[Numbered]) -> None:
+        drafts = [item.draft for item in numbered]
+        rows = EventRows(self._board, board, head, get_users(connection, {draft.user_id for draft in drafts}))
+        known = set(rows.known(connection, drafts))
+        for _, draft, writer in numbered:
+            identity = rows.identity(draft)
+            rows.add(draft, writer, with_id=identity not in known)
+            if identity is not None:
+                known.add(identity)
+        rows.insert(connection)
 
-    def _row(self, draft: Draft, board: int, number: int, user: int, writer: str) -> dict[str, Any]:
-        return {
-            "board": board,
-            "number": number,
-            "kind": draft.kind,
-            "user": user,
-            "points_integer": draft.points if self._board.score_type == "integer" else None,
-            "points_float": draft.points if self._board.score_type == "float" else None,
-            "at": draft.at,
-            "taken_at": draft.taken_at,
-            "update": draft.update,
-            "segments": "\t".join(draft.segments),
-            "writer": writer,
-        }
+    def _check_same(self, connection: Connection, board: int, numbered: Sequence[Numbered]) -> None:
+        """Refuse events whose numbers the log has given to others."""
+        writers = {item.number: item.writer for item in numbered}
+        for part in parts(sorted(writers)):
+            query = select(events.c.number, events.c.writer).where(events.c.board == board, events.c.number.in_(part))
+            for number, writer in connection.execute(query):
+                if writer != writers[number]:
+                    raise LogMismatchError(
+                        f"event {number} of board {self._board.name!r} is another one in the log than in the journal: Redis lost"
+                        " events and gave their numbers again; keep the journal, and rebuild the board from the log"
+                    )
+
+    def _behind(self, head: int, numbered: Sequence[Numbered]) -> list[Numbered]:
+        """Give those events that follow the log's last without a gap; refuse where none does."""
+        new = [item for place, item in enumerate(numbered, head + 1) if item.number == place]
+        if numbered and not new:
+            raise LogMismatchError(
+                f"the journal of board {self._board.name!r} goes on at {numbered[0].number} and the log ends at {head}: what lay"
+                " between was taken out of Redis before it was in the log"
+            )
+        return new
 
     def _was_written(self, board: int, head: int, outcomes: Sequence[Outcome], writer: str) -> bool:
         """Tell whether a transaction whose end was not heard of has been committed."""

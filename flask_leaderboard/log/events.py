@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from ..errors import IdentityError
 from ..rules.scores import Number, number_text
+from .tables import MOST_SEGMENT_BYTES
 
 Kind = Literal["submit", "remove"]
 NAMELESS = "\x1f"
@@ -32,7 +34,7 @@ class Draft:
     @property
     def fact(self) -> str:
         """What a submission id stands for: sent again with another one, it is a conflict."""
-        return f"{'' if self.points is None else number_text(self.points)} {self.update}"
+        return _fact(self.points, self.update)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,11 @@ class Event:
     user: int = 0
 
     @property
+    def fact(self) -> str:
+        """What its submission id stands for."""
+        return _fact(self.points, self.update)
+
+    @property
     def nameless(self) -> bool:
         """Tell whether nobody knows any more whose event it was."""
         return self.user_id.startswith(NAMELESS)
@@ -65,6 +72,14 @@ def stand_in(user: int) -> str:
     return f"{NAMELESS}{user}"
 
 
+class Numbered(NamedTuple):
+    """An event that has its number already; `writer` tells it from any other that was given the same one."""
+
+    number: int
+    draft: Draft
+    writer: str
+
+
 @dataclass(frozen=True, slots=True)
 class Logged:
     """What became of a draft: its number, whether the log had it before, and with which code the fold had refused it then."""
@@ -72,3 +87,14 @@ class Logged:
     number: int
     known: bool = False
     refused: str | None = None
+
+
+def check_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the segments of an event, or refuse those that the log has no room for."""
+    if len("\t".join(labels).encode()) > MOST_SEGMENT_BYTES:
+        raise IdentityError(f"the segments have too many bytes together: the log takes {MOST_SEGMENT_BYTES}")
+    return labels
+
+
+def _fact(points: Number | None, update: str) -> str:
+    return f"{'' if points is None else number_text(points)} {update}"

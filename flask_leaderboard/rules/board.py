@@ -24,11 +24,11 @@ from .results import RANKING_KINDS, RankingKind
 from .scores import Number, Points, ScoreType, exact_number, largest, number_text
 from .segments import Segment
 from .submission import Update
-from .windows import AllTime, Window
+from .windows import AllTime, Season, Window
 
 Order = Literal["desc", "asc"]
 TieBreak = Literal["first", "last", "member"]
-Mode = Literal["redis_only", "ledger"]
+Mode = Literal["redis_only", "ledger", "write_behind"]
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "update": get_args(Update),
@@ -63,6 +63,8 @@ class Board:
     remember_ids: timedelta = timedelta(hours=24)
     id_buckets: int = 1024
     mode: Mode = "redis_only"
+    journal_limit: int = 100_000
+    events: timedelta | None = None
 
     def __post_init__(self) -> None:
         check_name(self.name, "board")
@@ -80,6 +82,8 @@ class Board:
         object.__setattr__(self, "dense", self.dense or self.ranking == "dense")
         if self.packed:
             self._insist_on_packed()
+        if self.mode == "write_behind":
+            self._insist_on_numbers()
 
     def _check_limits(self) -> None:
         if not isinstance(self.tie_resolution, timedelta) or self.tie_resolution < timedelta(microseconds=1):
@@ -93,6 +97,10 @@ class Board:
             raise self._wrong("per_minute", "a whole number from 1 to 1,000,000, or None")
         if type(self.id_buckets) is not int or not 1 <= self.id_buckets <= 2**20:
             raise self._wrong("id_buckets", "a whole number from 1 to 2^20")
+        if type(self.journal_limit) is not int or not 1000 <= self.journal_limit <= 10**8:
+            raise self._wrong("journal_limit", "a whole number from 1,000 (a call brings some hundred entries) to 100,000,000")
+        if self.events is not None and (not isinstance(self.events, timedelta) or self.events < timedelta(seconds=1)):
+            raise self._wrong("events", "a timedelta of a second or more, or None")
 
     def _check_choice(self, rule: str, value: object, choices: tuple[str, ...]) -> None:
         if value not in choices:
@@ -147,6 +155,16 @@ class Board:
             raise ConfigurationError(
                 f"window {window.name!r} of board {self.name!r} can't be packed: {encoding.reason}; {advice}"
             )
+
+    def _insist_on_numbers(self) -> None:
+        """Refuse seasons where Redis gives the numbers: which events lie in a season is told by numbers that the log gives."""
+        if any(isinstance(window, Season) for window in self.windows):
+            raise ConfigurationError(f"board {self.name!r} can't have a Season in mode 'write_behind': use mode='ledger'")
+
+    @property
+    def logged(self) -> bool:
+        """Whether the board keeps a log."""
+        return self.mode != "redis_only"
 
     def window(self, name: str) -> Window:
         """Find a window by its name."""

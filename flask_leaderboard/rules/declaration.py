@@ -22,7 +22,7 @@ _WINDOWS: dict[str, type[Window]] = {
     "season": Season,
     "tournament": Tournament,
 }
-_DURATIONS = ("grace", "retention", "length", "at_most", "tie_resolution", "remember_ids")
+_DURATIONS = ("grace", "retention", "length", "at_most", "tie_resolution", "remember_ids", "events")
 _MOMENTS = ("start", "end")
 
 

@@ -28,6 +28,7 @@ class Batch:
         self._bucket_keys: list[str] = []
         self._groups = 0
         self._cost = 0
+        self._item_cost = 6 + 4 * (board.mode == "write_behind") + 5 * (board.events is not None)
         self._touch_cost = 8 + 6 * board.dense + 6 * (kind != "-")
         self.items: list[str] = []
 
@@ -37,7 +38,7 @@ class Batch:
 
     def add(self, item: str, targets: Sequence[Ranking]) -> None:
         self.items.append(item)
-        self._cost += 6 + self._touch_cost * len(targets)
+        self._cost += self._item_cost + self._touch_cost * len(targets)
 
     def target_list(self, targets: Sequence[Ranking]) -> int:
         """Give the number of a target list, new ones at the end."""
@@ -59,9 +60,9 @@ class Batch:
             known = self._rankings[id(ranking)] = (len(self._rankings) + 1, ranking)
         return known[0]
 
-    def keys(self, board_key: str, journal: Sequence[str] = ()) -> list[str]:
+    def keys(self, board_key: str, streams: Sequence[str] = ()) -> list[str]:
         rankings = [key for _, ranking in self._rankings.values() for key in ranking.keys]
-        return [board_key, *rankings, *journal, *self._bucket_keys]
+        return [board_key, *rankings, *streams, *self._bucket_keys]
 
     def args(self, *own: str) -> list[str]:
         """Give the arguments, the command's own ones before the items."""

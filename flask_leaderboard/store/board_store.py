@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import StoreUnavailableError
 from ..rules.board import Board
@@ -16,57 +16,20 @@ from ..rules.segments import Segment
 from ..rules.windows import Period, Window
 from .batch import Batch
 from .calls import Arg, Caller, Commands
+from .guards import Guard, Trusting
 from .ids import IdMemory
+from .journal import Journal
 from .keys import BoardKeys
 from .rankings import Ranking, RankingBook
 from .rates import RateCounts
 from .rows import Rows, read_entry, read_rows
 from .streams import Stream, open_stream
+from .submit_stream import SubmitStream
+from .terms import Terms
 
 
 def _bound(value: Number | None) -> str:
     return "-" if value is None else number_text(value)
-
-
-class Guard(Protocol):
-    """Knows whether what Redis answers can be trusted: the number at the front of a reply tells how far it has folded."""
-
-    def look(self) -> None:
-        """Look up, now and then, how far Redis must be."""
-
-    def is_behind(self, number: int) -> bool:
-        """Tell whether Redis has lost what it had; where it has not, remember how far it is."""
-
-    def repair(self) -> None:
-        """Bring Redis up to date, or say that it takes longer."""
-
-
-class Trusting:
-    """Trusts Redis: there is nothing else to go by."""
-
-    def look(self) -> None:
-        pass
-
-    def is_behind(self, number: int) -> bool:
-        return False
-
-    def repair(self) -> None:
-        pass
-
-
-class SubmitStream:
-    """Sends batches of submissions, and gives a receipt line for each item in the same order."""
-
-    def __init__(self, stream: Stream, board_key: str) -> None:
-        self._stream = stream
-        self._board_key = board_key
-
-    def send(self, batch: Batch) -> None:
-        self._stream.send(batch.keys(self._board_key), batch.args("-"))
-
-    def receive(self) -> list[bytes]:
-        reply: list[bytes] = self._stream.receive()
-        return reply[1:]
 
 
 class BoardStore:
@@ -78,24 +41,42 @@ class BoardStore:
         self.rankings = RankingBook(board, self.keys)
         self.ids = IdMemory(self.keys, board.id_buckets, duration(board.remember_ids))
         self.rates = RateCounts(self.keys)
+        self.terms = Terms(board, self.keys)
+        self.journal = Journal(self.keys.journal, caller)
         self.guard: Guard = Trusting()
+        self.connects = caller.connects
         self._caller = caller
         self._call = caller.call
 
     @contextmanager
     def submitting(self) -> Iterator[SubmitStream]:
         """Fold batches of submissions, the next one prepared while Redis works on the one before."""
-        with open_stream(self._caller, "submit") as stream:
-            yield SubmitStream(stream, self.keys.board)
+        with self._numbering("submit") as stream:
+            yield SubmitStream(stream, self.keys.board, self.terms, self.guard)
 
-    def remove(self, batch: Batch) -> tuple[int, list[bytes]]:
-        """Take the batch's users out of their rankings."""
-        number, *lines = self._call("remove", batch.keys(self.keys.board), batch.args("-"))
+    def remove(self, batch: Batch, values: Sequence[int] = ()) -> tuple[int, list[bytes]]:
+        """Take the batch's users out of their rankings; refused where a segment has not as many `values` any more."""
+        sets = [self.keys.segment_values(name) for name in self.board.segment_names] if values else []
+        keys = batch.keys(self.keys.board, [*self.terms.keys, *sets])
+        with self._numbering("remove") as stream:
+            stream.send(keys, batch.args(self.terms.line(self.guard.least, values)))
+            number, *lines = stream.receive()
+        self.guard.expect(number)
         return number, lines
+
+    @contextmanager
+    def _numbering(self, command: str) -> Iterator[Stream]:
+        """Open a stream of calls that give numbers. The look comes behind the connection: it has seen the server."""
+        with open_stream(self._caller, command) as stream:
+            self.guard.look()
+            yield stream
 
     def apply(self, batch: Batch, first: int, *, board_key: str | None = None) -> tuple[int, list[bytes] | None]:
         """Fold log entries from number `first` on; None in place of receipts where earlier ones are missing."""
-        number, state, *lines = self._call("apply", batch.keys(board_key or self.keys.board), batch.args(str(first)))
+        keys, number_word = batch.keys(self.keys.board, self.terms.event_keys), self.terms.first(first)
+        if board_key is not None:  # beside the board nobody is told
+            keys, number_word = batch.keys(board_key), str(first)
+        number, state, *lines = self._call("apply", keys, batch.args(number_word))
         return number, None if state == b"gap" else lines
 
     def admit(self, user_ids: Sequence[str], limit: int, now: int) -> list[bytes]:
@@ -192,6 +173,12 @@ class BoardStore:
         (number,) = self._caller.ask(("HGET", self.keys.board, "seq"))
         return int(number or 0)
 
+    def remember_ids(self, items: Iterable[tuple[str, str, str, int]]) -> None:
+        """Remember submission ids of users again: what each stands for, and when it was taken."""
+        commands = [words for item in items for words in self.ids.remembering(*item)]
+        if commands:
+            self._caller.ask(*commands)
+
     def season(self, window: str, expected: str, following: str, now: int) -> str:
         """Switch the season of a window, or read it (`expected` and `following` the same)."""
         _, running = self._call("season", [self.keys.board], [window, expected, following, now])
@@ -261,11 +248,13 @@ class BoardStore:
     def _ask(self, command: str, keys: Sequence[str], args: Sequence[Arg], *others: Sequence[Arg]) -> list[Any]:
         """Run a reading command and plain ones in one trip, once more where Redis had to be brought up to date."""
         self.guard.look()
+        least = self.guard.least
         replies = self._caller.call_and_ask(command, keys, args, *others)
-        if self.guard.is_behind(replies[0][0]):
+        if self.guard.is_behind(replies[0][0], least):
             self.guard.repair()
+            least = self.guard.least
             replies = self._caller.call_and_ask(command, keys, args, *others)
-            if self.guard.is_behind(replies[0][0]):
+            if self.guard.is_behind(replies[0][0], least):
                 raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
         return replies
 

@@ -11,6 +11,7 @@ from redis.exceptions import NoScriptError, ResponseError
 
 from .. import errors
 from .bundle import library_text, manifest, script_text
+from .connects import Connects
 from .gate import Gate
 from .sharing import Shared
 
@@ -20,6 +21,7 @@ T = TypeVar("T")
 
 _ERRORS: dict[str, type[errors.LeaderboardError]] = {
     "LBBAND": errors.ProtocolError,
+    "LBBEHIND": errors.BehindError,
     "LBBUSY": errors.ProtocolError,
     "LBCALL": errors.ProtocolError,
     "LBCLOSED": errors.ClosedPeriodError,
@@ -27,6 +29,7 @@ _ERRORS: dict[str, type[errors.LeaderboardError]] = {
     "LBDENSE": errors.DenseRankError,
     "LBJOURNAL": errors.JournalFullError,
     "LBLAYOUT": errors.LayoutError,
+    "LBMOVED": errors.MovedError,
     "LBNUMBER": errors.PointsError,
     "LBRANGE": errors.ScoreRangeError,
     "LBRATE": errors.RateLimitError,
@@ -115,6 +118,7 @@ class Caller:
         self.client: Any = client
         self.dialect = dialect or Scripts()
         self.gate = gate or Gate()
+        self.connects = Connects()
         self._shared: Shared[list[bytes], list[Any]] | None = Shared(self._send_together) if isinstance(client, Redis) else None
 
     def use(self, work: Callable[[Any], T]) -> T:

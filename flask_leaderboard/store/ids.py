@@ -10,6 +10,7 @@ may have put the id.
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 from zlib import crc32
 
@@ -45,3 +46,11 @@ class IdMemory:
         ends_at = (generation + 1) * self._length_ms - phase
         forget_at = ends_at + self._trusted_ms + CLOCK_SKEW_MS
         return IdPlace(self._keys.ids(bucket, generation), self._keys.ids(bucket, other), forget_at)
+
+    def remembering(self, user_id: str, submission_id: str, fact: str, taken_at: int) -> list[tuple[str | int, ...]]:
+        """Give the commands that remember an id as `submit` did at that time; none where that is forgotten by now."""
+        place = self.place(user_id, submission_id, taken_at)
+        if place.forget_at <= time.time_ns() // 1_000_000:  # Redis expires keys by the clock on the wall
+            return []
+        field = f"{user_id}\t{submission_id}"
+        return [("HSETNX", place.bucket, field, fact), ("PEXPIREAT", place.bucket, place.forget_at)]

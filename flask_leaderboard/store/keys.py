@@ -20,6 +20,10 @@ class BoardKeys:
     def journal(self) -> str:
         return f"{self.board}:@journal"
 
+    @property
+    def events(self) -> str:
+        return f"{self.board}:@events"
+
     def segment_values(self, segment_name: str) -> str:
         return f"{self.board}:@segment:{segment_name}"
 

@@ -90,6 +90,7 @@ def open_stream(caller: Caller, command: str) -> Iterator[Stream]:
     pool = caller.client.connection_pool
     with caller.gate:
         connection: Any = pool.get_connection()
+        caller.connects.see(connection)
         stream = ConnectionStream(connection, caller, command)
         try:
             yield stream

@@ -37,7 +37,6 @@ STATUS: dict[type[e.LeaderboardError], int] = {
     e.ConfigurationError: 500,
     e.ProtocolError: 500,
     e.TemporaryError: 503,
-    e.JournalFullError: 503,
     e.LayoutError: 503,
     e.LogMismatchError: 503,
 }

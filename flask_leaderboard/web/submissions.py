@@ -105,6 +105,7 @@ _SUBMIT_ERRORS = (
     e.UnknownBoardError,
     e.ConflictError,
     e.RateLimitError,
+    e.JournalFullError,
     e.ReplayError,
 )
 

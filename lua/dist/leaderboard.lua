@@ -756,6 +756,31 @@ local function close_writing(board, opened, seq)
   end
 end
 
+-- The stream that tells others of events, where the call has one ('-' as its start says no); nil and an error where it is wrong.
+local function open_events(from, key)
+  if from == '-' then
+    return false
+  end
+  if not key or not string.find(from, '^%d+$') then
+    return nil, 'LBCALL the events need a key and the ms from which on they are kept, or - for none'
+  end
+  return {key = key, from = from}
+end
+
+-- Put an event into the journal and into the stream for others, where they are open. `data` is the caller's: behind its first
+-- tab come the event's segments.
+local function tell_of_event(journal, events, number, kind, user, id, points, at, update, data)
+  if journal then
+    call('XADD', journal, '*', 'number', number, 'kind', kind, 'user', user, 'id', id, 'points', points, 'at', at,
+      'update', update, 'data', data)
+  end
+  if events then
+    local segments = string.gsub(string.match(data, '\t(.*)$') or '', '\t', ' ')
+    call('XADD', events.key, 'MINID', '~', events.from, '*', 'number', number, 'kind', kind, 'user', user, 'id', id,
+      'points', points, 'at', at, 'update', update, 'segments', segments)
+  end
+end
+
 -- The percentage of users not strictly ahead, to one decimal (half rounds up), as text; worked out in whole tenths.
 local function percentile_of(better, total)
   local tenths = math.floor((2000 * (total - better) + total) / (2 * total))
@@ -777,7 +802,7 @@ local function describe_entry(ranking, kind, with_percentile, total, user)
 end
 
 -- The journal's key where the call has one ('-' as its limit says no); nil and an error where `items` more would overfill it.
-local function open_journal(key, limit, items)
+local function open_journal(limit, key, items)
   if limit == '-' then
     return false
   end
@@ -790,6 +815,62 @@ local function open_journal(key, limit, items)
       .. '): let a worker drain it, then repeat the call'
   end
   return key
+end
+
+-- Give an error where the board does not stand at a number at least ('-' for any): one that has lost events would give
+-- their numbers again.
+local function check_least(seq, least)
+  if least == '-' then
+    return nil
+  end
+  local number = whole(least)
+  if not number then
+    return 'LBCALL the least number the board must stand at is a whole number, or - for any'
+  end
+  if seq < number then
+    return 'LBBEHIND the board stands at ' .. text(seq) .. ', not at ' .. least .. ' or beyond: it has lost events, bring them back first'
+  end
+  return nil
+end
+
+-- Open what a call that gives numbers goes by: keys from `next_key` on are the journal and the events, where the line names them.
+-- Give a table with the streams, the counts of segment values and the next key, or nil and an error.
+local function open_terms(keys, next_key, line, seq, items)
+  local limit, least, from, values = string.match((line or '') .. ' - - -', '^(%S+) (%S+) (%S+) (%S+)')
+  if not limit then
+    return nil, 'LBCALL the terms are malformed: send them as the manifest describes'
+  end
+  local problem = check_least(seq, least)
+  if problem then
+    return nil, problem
+  end
+  local journal, events
+  journal, problem = open_journal(limit, keys[next_key], items)
+  if problem then
+    return nil, problem
+  end
+  next_key = next_key + (journal and 1 or 0)
+  events, problem = open_events(from, keys[next_key])
+  if problem then
+    return nil, problem
+  end
+  return {journal = journal, events = events, values = values, next_key = next_key + (events and 1 or 0)}
+end
+
+-- Give an error where a segment has other values than the caller was told of. `counts` are how many each had ('-' to check
+-- none); keys from `first` on are their sets.
+local function check_values(keys, first, counts)
+  local place = first
+  for digits in string.gmatch(counts, '%d+') do
+    if not keys[place] then
+      return 'LBCALL the set of values of a segment is missing: send it as the manifest describes'
+    end
+    if call('SCARD', keys[place]) ~= tonumber(digits) then
+      return 'LBMOVED a segment has got new values: list them again and repeat the call'
+    end
+    place = place + 1
+  end
+  return nil
 end
 
 -- Call a command that takes many values, as often as it needs: unpack gives out at some 8000.
@@ -898,9 +979,15 @@ redis.register_function{function_name = 'leaderboard_v1_apply', callback = funct
     return redis.error_reply(problem)
   end
   local rules, kind, targets = opened.rules, opened.kind, opened.targets
-  local first = whole(ARGV[opened.next_arg] or '')
+  local digits, from = string.match((ARGV[opened.next_arg] or '') .. ' -', '^(%d+) (%S+)')
+  local first = whole(digits or '')
   if not first or first < 1 then
     return redis.error_reply('LBCALL the number of the first entry must be 1 or more')
+  end
+  local events
+  events, problem = open_events(from, KEYS[opened.next_key])
+  if problem then
+    return redis.error_reply(problem)
   end
   if opened.seq < first - 1 then
     return {opened.seq, 'gap'}
@@ -908,15 +995,17 @@ redis.register_function{function_name = 'leaderboard_v1_apply', callback = funct
 
   local parsed = {}
   for i = opened.next_arg + 1, #ARGV do
-    local action, user, digits, time, update, target =
-      string.match(ARGV[i], '^(%l+)\t([^\t]+)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)$')
+    local action, user, points, time, update, target, id, data =
+      string.match(ARGV[i], '^(%l+)\t([^\t]+)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t?([^\t]*)\t?(.*)$')
     local entry = {
       action = action or ARGV[i],
       user = user,
-      digits = digits,
+      digits = points,
       time = time,
       update = update ~= '' and update or rules.update,
       touched = targets[tonumber(target or 0)],
+      id = id,
+      data = data,
     }
     if entry.action ~= 'skip' and not (entry.touched and (action == 'submit' or action == 'remove')) then
       return redis.error_reply('LBCALL entry ' .. text(first + #parsed) .. ' is malformed: send it as the manifest describes')
@@ -928,6 +1017,7 @@ redis.register_function{function_name = 'leaderboard_v1_apply', callback = funct
     if entry.action == 'skip' then
       return 'accepted ' .. number
     elseif entry.action == 'remove' then
+      tell_of_event(nil, events, number, 'remove', entry.user, '', '', entry.time, '', entry.data)
       return 'removed ' .. number .. remove_user(entry.touched, kind, entry.user)
     end
     local points, at, refusal = parse_points(rules, entry.digits, entry.time, entry.update)
@@ -937,7 +1027,9 @@ redis.register_function{function_name = 'leaderboard_v1_apply', callback = funct
     if refusal then
       return 'refused ' .. refusal
     end
-    return 'accepted ' .. number .. write_submission(entry.touched, kind, entry.user)
+    local changes = write_submission(entry.touched, kind, entry.user)
+    tell_of_event(nil, events, number, 'submit', entry.user, entry.id, text(points), entry.time, entry.update, entry.data)
+    return 'accepted ' .. number .. changes
   end
 
   local seq, reply = opened.seq, {0, 'applied'}
@@ -1149,8 +1241,9 @@ redis.register_function{function_name = 'leaderboard_v1_remove', callback = func
     return redis.error_reply(problem)
   end
   local items = #ARGV - opened.next_arg
-  local journal
-  journal, problem = open_journal(KEYS[opened.next_key], ARGV[opened.next_arg], items)
+  local terms
+  terms, problem = open_terms(KEYS, opened.next_key, ARGV[opened.next_arg], opened.seq, items)
+  problem = problem or check_values(KEYS, terms.next_key, terms.values)
   if problem then
     return redis.error_reply(problem)
   end
@@ -1169,11 +1262,9 @@ redis.register_function{function_name = 'leaderboard_v1_remove', callback = func
     local changes, found = remove_user(item.touched, opened.kind, item.user)
     if found then
       seq = seq + 1
-      if journal then
-        call('XADD', journal, '*', 'number', text(seq), 'kind', 'remove', 'user', item.user, 'at', item.time,
-          'data', item.data)
-      end
-      reply[i + 1] = 'removed ' .. text(seq) .. changes
+      local number = text(seq)
+      tell_of_event(terms.journal, terms.events, number, 'remove', item.user, '', '', item.time, '', item.data)
+      reply[i + 1] = 'removed ' .. number .. changes
     else
       reply[i + 1] = 'absent -' .. changes
     end
@@ -1300,13 +1391,13 @@ redis.register_function{function_name = 'leaderboard_v1_submit', callback = func
   end
   local rules, kind, targets = opened.rules, opened.kind, opened.targets
   local items = #ARGV - opened.next_arg
-  local journal
-  journal, problem = open_journal(KEYS[opened.next_key], ARGV[opened.next_arg], items)
-  if problem then
+  local terms
+  terms, problem = open_terms(KEYS, opened.next_key, ARGV[opened.next_arg], opened.seq, items)
+  if not terms then
     return redis.error_reply(problem)
   end
   local group_size = rules.per_minute and 3 or 2
-  local before_buckets = opened.next_key + (journal and 1 or 0) - group_size
+  local before_buckets = terms.next_key - group_size
 
   local seq, reply = opened.seq, {0}
 
@@ -1349,11 +1440,9 @@ redis.register_function{function_name = 'leaderboard_v1_submit', callback = func
     local changes = write_submission(touched, kind, user)
     count_rate(rules, KEYS[newer + 2], user)
     seq = seq + 1
-    if journal then
-      call('XADD', journal, '*', 'number', text(seq), 'kind', 'submit', 'user', user, 'id', id, 'points', text(points),
-        'at', time, 'update', update, 'data', data)
-    end
-    return 'accepted ' .. text(seq) .. changes
+    local number = text(seq)
+    tell_of_event(terms.journal, terms.events, number, 'submit', user, id, text(points), time, update, data)
+    return 'accepted ' .. number .. changes
   end
 
   for i = 1, items do

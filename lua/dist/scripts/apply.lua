@@ -599,14 +599,45 @@ local function close_writing(board, opened, seq)
   end
 end
 
+-- The stream that tells others of events, where the call has one ('-' as its start says no); nil and an error where it is wrong.
+local function open_events(from, key)
+  if from == '-' then
+    return false
+  end
+  if not key or not string.find(from, '^%d+$') then
+    return nil, 'LBCALL the events need a key and the ms from which on they are kept, or - for none'
+  end
+  return {key = key, from = from}
+end
+
+-- Put an event into the journal and into the stream for others, where they are open. `data` is the caller's: behind its first
+-- tab come the event's segments.
+local function tell_of_event(journal, events, number, kind, user, id, points, at, update, data)
+  if journal then
+    call('XADD', journal, '*', 'number', number, 'kind', kind, 'user', user, 'id', id, 'points', points, 'at', at,
+      'update', update, 'data', data)
+  end
+  if events then
+    local segments = string.gsub(string.match(data, '\t(.*)$') or '', '\t', ' ')
+    call('XADD', events.key, 'MINID', '~', events.from, '*', 'number', number, 'kind', kind, 'user', user, 'id', id,
+      'points', points, 'at', at, 'update', update, 'segments', segments)
+  end
+end
+
 local opened, problem = open_writing(KEYS, ARGV)
 if not opened then
   return redis.error_reply(problem)
 end
 local rules, kind, targets = opened.rules, opened.kind, opened.targets
-local first = whole(ARGV[opened.next_arg] or '')
+local digits, from = string.match((ARGV[opened.next_arg] or '') .. ' -', '^(%d+) (%S+)')
+local first = whole(digits or '')
 if not first or first < 1 then
   return redis.error_reply('LBCALL the number of the first entry must be 1 or more')
+end
+local events
+events, problem = open_events(from, KEYS[opened.next_key])
+if problem then
+  return redis.error_reply(problem)
 end
 if opened.seq < first - 1 then
   return {opened.seq, 'gap'}
@@ -614,15 +645,17 @@ end
 
 local parsed = {}
 for i = opened.next_arg + 1, #ARGV do
-  local action, user, digits, time, update, target =
-    string.match(ARGV[i], '^(%l+)\t([^\t]+)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)$')
+  local action, user, points, time, update, target, id, data =
+    string.match(ARGV[i], '^(%l+)\t([^\t]+)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t?([^\t]*)\t?(.*)$')
   local entry = {
     action = action or ARGV[i],
     user = user,
-    digits = digits,
+    digits = points,
     time = time,
     update = update ~= '' and update or rules.update,
     touched = targets[tonumber(target or 0)],
+    id = id,
+    data = data,
   }
   if entry.action ~= 'skip' and not (entry.touched and (action == 'submit' or action == 'remove')) then
     return redis.error_reply('LBCALL entry ' .. text(first + #parsed) .. ' is malformed: send it as the manifest describes')
@@ -634,6 +667,7 @@ local function take(entry, number)
   if entry.action == 'skip' then
     return 'accepted ' .. number
   elseif entry.action == 'remove' then
+    tell_of_event(nil, events, number, 'remove', entry.user, '', '', entry.time, '', entry.data)
     return 'removed ' .. number .. remove_user(entry.touched, kind, entry.user)
   end
   local points, at, refusal = parse_points(rules, entry.digits, entry.time, entry.update)
@@ -643,7 +677,9 @@ local function take(entry, number)
   if refusal then
     return 'refused ' .. refusal
   end
-  return 'accepted ' .. number .. write_submission(entry.touched, kind, entry.user)
+  local changes = write_submission(entry.touched, kind, entry.user)
+  tell_of_event(nil, events, number, 'submit', entry.user, entry.id, text(points), entry.time, entry.update, entry.data)
+  return 'accepted ' .. number .. changes
 end
 
 local seq, reply = opened.seq, {0, 'applied'}

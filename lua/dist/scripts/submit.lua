@@ -612,7 +612,7 @@ local function count_rate(rules, counts, user)
 end
 
 -- The journal's key where the call has one ('-' as its limit says no); nil and an error where `items` more would overfill it.
-local function open_journal(key, limit, items)
+local function open_journal(limit, key, items)
   if limit == '-' then
     return false
   end
@@ -625,6 +625,71 @@ local function open_journal(key, limit, items)
       .. '): let a worker drain it, then repeat the call'
   end
   return key
+end
+
+-- The stream that tells others of events, where the call has one ('-' as its start says no); nil and an error where it is wrong.
+local function open_events(from, key)
+  if from == '-' then
+    return false
+  end
+  if not key or not string.find(from, '^%d+$') then
+    return nil, 'LBCALL the events need a key and the ms from which on they are kept, or - for none'
+  end
+  return {key = key, from = from}
+end
+
+-- Give an error where the board does not stand at a number at least ('-' for any): one that has lost events would give
+-- their numbers again.
+local function check_least(seq, least)
+  if least == '-' then
+    return nil
+  end
+  local number = whole(least)
+  if not number then
+    return 'LBCALL the least number the board must stand at is a whole number, or - for any'
+  end
+  if seq < number then
+    return 'LBBEHIND the board stands at ' .. text(seq) .. ', not at ' .. least .. ' or beyond: it has lost events, bring them back first'
+  end
+  return nil
+end
+
+-- Open what a call that gives numbers goes by: keys from `next_key` on are the journal and the events, where the line names them.
+-- Give a table with the streams, the counts of segment values and the next key, or nil and an error.
+local function open_terms(keys, next_key, line, seq, items)
+  local limit, least, from, values = string.match((line or '') .. ' - - -', '^(%S+) (%S+) (%S+) (%S+)')
+  if not limit then
+    return nil, 'LBCALL the terms are malformed: send them as the manifest describes'
+  end
+  local problem = check_least(seq, least)
+  if problem then
+    return nil, problem
+  end
+  local journal, events
+  journal, problem = open_journal(limit, keys[next_key], items)
+  if problem then
+    return nil, problem
+  end
+  next_key = next_key + (journal and 1 or 0)
+  events, problem = open_events(from, keys[next_key])
+  if problem then
+    return nil, problem
+  end
+  return {journal = journal, events = events, values = values, next_key = next_key + (events and 1 or 0)}
+end
+
+-- Put an event into the journal and into the stream for others, where they are open. `data` is the caller's: behind its first
+-- tab come the event's segments.
+local function tell_of_event(journal, events, number, kind, user, id, points, at, update, data)
+  if journal then
+    call('XADD', journal, '*', 'number', number, 'kind', kind, 'user', user, 'id', id, 'points', points, 'at', at,
+      'update', update, 'data', data)
+  end
+  if events then
+    local segments = string.gsub(string.match(data, '\t(.*)$') or '', '\t', ' ')
+    call('XADD', events.key, 'MINID', '~', events.from, '*', 'number', number, 'kind', kind, 'user', user, 'id', id,
+      'points', points, 'at', at, 'update', update, 'segments', segments)
+  end
 end
 
 -- Store the number the board now stands at, and the layouts of windows written for the first time.
@@ -640,13 +705,13 @@ if not opened then
 end
 local rules, kind, targets = opened.rules, opened.kind, opened.targets
 local items = #ARGV - opened.next_arg
-local journal
-journal, problem = open_journal(KEYS[opened.next_key], ARGV[opened.next_arg], items)
-if problem then
+local terms
+terms, problem = open_terms(KEYS, opened.next_key, ARGV[opened.next_arg], opened.seq, items)
+if not terms then
   return redis.error_reply(problem)
 end
 local group_size = rules.per_minute and 3 or 2
-local before_buckets = opened.next_key + (journal and 1 or 0) - group_size
+local before_buckets = terms.next_key - group_size
 
 local seq, reply = opened.seq, {0}
 
@@ -689,11 +754,9 @@ local function take(item)
   local changes = write_submission(touched, kind, user)
   count_rate(rules, KEYS[newer + 2], user)
   seq = seq + 1
-  if journal then
-    call('XADD', journal, '*', 'number', text(seq), 'kind', 'submit', 'user', user, 'id', id, 'points', text(points),
-      'at', time, 'update', update, 'data', data)
-  end
-  return 'accepted ' .. text(seq) .. changes
+  local number = text(seq)
+  tell_of_event(terms.journal, terms.events, number, 'submit', user, id, text(points), time, update, data)
+  return 'accepted ' .. number .. changes
 end
 
 for i = 1, items do

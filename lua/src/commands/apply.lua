@@ -6,14 +6,15 @@
 -- @access write
 -- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
+-- @key events?  stream: gets one entry for each event that is taken, and older ones leave it; only where their start is named
 -- @arg rules  see "rules" in the manifest
 -- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
 -- @arg rankings  number of ranking lines
 -- @arg targets  number of target lists
 -- @arg ranking...  one line for each ranking
 -- @arg target...  the rankings an entry touches, by number: "1 2 4"
--- @arg first  the number of the first entry
--- @arg entry...  tab-separated: submit or remove, user, points, time in us, update (may be empty), target list (from 1); or the word "skip" for an entry that touches nothing
+-- @arg first  the number of the first entry and, only where events are told of, the ms from which on those are kept; one space between
+-- @arg entry...  tab-separated: submit or remove, user, points, time in us, update (may be empty), target list (from 1), and, only where events are told of, id (may be empty) and data as submit takes them; or the word "skip" for an entry that touches nothing
 -- @reply [seq, "applied", receipt...]  one receipt an entry: "accepted NUMBER CHANGES", "removed NUMBER CHANGES", "refused CODE what is wrong", or "skipped" for one the board already had
 -- @reply [seq, "gap"]  entries between seq and first are missing: apply those before
 -- @error LBCALL  the call is malformed
@@ -32,6 +33,8 @@
 -- @include write_submission
 -- @include remove_user
 -- @include close_writing
+-- @include open_events
+-- @include tell_of_event
 -- @include text
 -- @include whole
 
@@ -40,9 +43,15 @@ if not opened then
   return redis.error_reply(problem)
 end
 local rules, kind, targets = opened.rules, opened.kind, opened.targets
-local first = whole(ARGV[opened.next_arg] or '')
+local digits, from = string.match((ARGV[opened.next_arg] or '') .. ' -', '^(%d+) (%S+)')
+local first = whole(digits or '')
 if not first or first < 1 then
   return redis.error_reply('LBCALL the number of the first entry must be 1 or more')
+end
+local events
+events, problem = open_events(from, KEYS[opened.next_key])
+if problem then
+  return redis.error_reply(problem)
 end
 if opened.seq < first - 1 then
   return {opened.seq, 'gap'}
@@ -50,15 +59,17 @@ end
 
 local parsed = {}
 for i = opened.next_arg + 1, #ARGV do
-  local action, user, digits, time, update, target =
-    string.match(ARGV[i], '^(%l+)\t([^\t]+)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)$')
+  local action, user, points, time, update, target, id, data =
+    string.match(ARGV[i], '^(%l+)\t([^\t]+)\t([^\t]*)\t([^\t]*)\t(%l*)\t(%d+)\t?([^\t]*)\t?(.*)$')
   local entry = {
     action = action or ARGV[i],
     user = user,
-    digits = digits,
+    digits = points,
     time = time,
     update = update ~= '' and update or rules.update,
     touched = targets[tonumber(target or 0)],
+    id = id,
+    data = data,
   }
   if entry.action ~= 'skip' and not (entry.touched and (action == 'submit' or action == 'remove')) then
     return redis.error_reply('LBCALL entry ' .. text(first + #parsed) .. ' is malformed: send it as the manifest describes')
@@ -70,6 +81,7 @@ local function take(entry, number)
   if entry.action == 'skip' then
     return 'accepted ' .. number
   elseif entry.action == 'remove' then
+    tell_of_event(nil, events, number, 'remove', entry.user, '', '', entry.time, '', entry.data)
     return 'removed ' .. number .. remove_user(entry.touched, kind, entry.user)
   end
   local points, at, refusal = parse_points(rules, entry.digits, entry.time, entry.update)
@@ -79,7 +91,9 @@ local function take(entry, number)
   if refusal then
     return 'refused ' .. refusal
   end
-  return 'accepted ' .. number .. write_submission(entry.touched, kind, entry.user)
+  local changes = write_submission(entry.touched, kind, entry.user)
+  tell_of_event(nil, events, number, 'submit', entry.user, entry.id, text(points), entry.time, entry.update, entry.data)
+  return 'accepted ' .. number .. changes
 end
 
 local seq, reply = opened.seq, {0, 'applied'}

@@ -3,36 +3,42 @@
 -- @access write
 -- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
--- @key journal?  stream: gets one entry for each user removed; only where a journal limit is given
+-- @key journal?  stream: gets one entry for each user removed; only where the terms have its limit
+-- @key events?  stream: gets one entry for each user removed, and older ones leave it; only where the terms name its start
+-- @key values...  sets: the values of each segment; only where the terms have their counts
 -- @arg rules  see "rules" in the manifest
 -- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
 -- @arg rankings  number of ranking lines
 -- @arg targets  number of target lists
 -- @arg ranking...  one line for each ranking
 -- @arg target...  the rankings to leave, by number: "1 2 4"
--- @arg journal_limit  entries the journal may hold, or - for no journal
--- @arg item...  tab-separated: user, time in us, target list (from 1), data for the journal
+-- @arg terms  journal limit, least number, start of the events and counts of segment values: see "terms" in the manifest
+-- @arg item...  tab-separated: user, time in us, target list (from 1), data as submit takes it
 -- @reply [seq, receipt...]  one receipt an item: "removed NUMBER CHANGES" or "absent - CHANGES"; CHANGES see "receipt" in the manifest
 -- @error LBCALL  the call is malformed
 -- @error LBLAYOUT  a window's data was written under other rules
 -- @error LBSEASON  another season is running
 -- @error LBDENSE  dense ranks were asked for where no levels are kept
 -- @error LBJOURNAL  the journal is full
+-- @error LBBEHIND  the board stands before the least number of the terms: it has lost events
+-- @error LBMOVED  a segment has got values that the caller was not told of
 -- @complexity O(I * R * log N) for I users and R rankings of N members
 -- @include open_writing
 -- @include remove_user
 -- @include close_writing
--- @include open_journal
+-- @include open_terms
+-- @include check_values
+-- @include tell_of_event
 -- @include text
--- @include call
 
 local opened, problem = open_writing(KEYS, ARGV)
 if not opened then
   return redis.error_reply(problem)
 end
 local items = #ARGV - opened.next_arg
-local journal
-journal, problem = open_journal(KEYS[opened.next_key], ARGV[opened.next_arg], items)
+local terms
+terms, problem = open_terms(KEYS, opened.next_key, ARGV[opened.next_arg], opened.seq, items)
+problem = problem or check_values(KEYS, terms.next_key, terms.values)
 if problem then
   return redis.error_reply(problem)
 end
@@ -51,11 +57,9 @@ for i, item in ipairs(parsed) do
   local changes, found = remove_user(item.touched, opened.kind, item.user)
   if found then
     seq = seq + 1
-    if journal then
-      call('XADD', journal, '*', 'number', text(seq), 'kind', 'remove', 'user', item.user, 'at', item.time,
-        'data', item.data)
-    end
-    reply[i + 1] = 'removed ' .. text(seq) .. changes
+    local number = text(seq)
+    tell_of_event(terms.journal, terms.events, number, 'remove', item.user, '', '', item.time, '', item.data)
+    reply[i + 1] = 'removed ' .. number .. changes
   else
     reply[i + 1] = 'absent -' .. changes
   end

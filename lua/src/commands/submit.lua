@@ -6,7 +6,8 @@
 -- @access write
 -- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
--- @key journal?  stream: gets one entry for each accepted submission; only where a journal limit is given
+-- @key journal?  stream: gets one entry for each accepted submission; only where the terms have its limit
+-- @key events?  stream: gets one entry for each accepted submission, and older ones leave it; only where the terms name its start
 -- @key buckets...  hashes in groups: the bucket an id goes to, the other one it may be in and, only where the rules limit submissions a minute, the one that counts those of this minute
 -- @arg rules  see "rules" in the manifest
 -- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
@@ -14,14 +15,15 @@
 -- @arg targets  number of target lists
 -- @arg ranking...  one line for each ranking
 -- @arg target...  the rankings a submission touches, by number: "1 2 4"
--- @arg journal_limit  entries the journal may hold, or - for no journal
--- @arg item...  tab-separated: user, id (may be empty), group of buckets (from 1; 0 where neither id nor rate needs one), ms at which that bucket is forgotten, points, time in us, update (may be empty), target list (from 1; 0 where every window is closed, to learn whether the id counted before), data for the journal
+-- @arg terms  journal limit, least number and start of the events: see "terms" in the manifest
+-- @arg item...  tab-separated: user, id (may be empty), group of buckets (from 1; 0 where neither id nor rate needs one), ms at which that bucket is forgotten, points, time in us, update (may be empty), target list (from 1; 0 where every window is closed, to learn whether the id counted before), data: a text of the caller's for the journal, and behind its first tab the segments for the events, with tabs between
 -- @reply [seq, receipt...]  one receipt an item: "accepted NUMBER CHANGES", "duplicate - CHANGES" or "refused CODE what is wrong"; CHANGES see "receipt" in the manifest
 -- @error LBCALL  the call is malformed
 -- @error LBLAYOUT  a window's data was written under other rules
 -- @error LBSEASON  another season is running
 -- @error LBDENSE  dense ranks were asked for where no levels are kept
 -- @error LBJOURNAL  the journal is full
+-- @error LBBEHIND  the board stands before the least number of the terms: it has lost events
 -- @refusal LBCALL  the item is malformed
 -- @refusal LBNUMBER  points or time are not an exact number
 -- @refusal LBUPDATE  the board does not allow this update
@@ -41,10 +43,10 @@
 -- @include find_id
 -- @include rate_refusal
 -- @include count_rate
--- @include open_journal
+-- @include open_terms
+-- @include tell_of_event
 -- @include close_writing
 -- @include text
--- @include call
 
 local opened, problem = open_writing(KEYS, ARGV)
 if not opened then
@@ -52,13 +54,13 @@ if not opened then
 end
 local rules, kind, targets = opened.rules, opened.kind, opened.targets
 local items = #ARGV - opened.next_arg
-local journal
-journal, problem = open_journal(KEYS[opened.next_key], ARGV[opened.next_arg], items)
-if problem then
+local terms
+terms, problem = open_terms(KEYS, opened.next_key, ARGV[opened.next_arg], opened.seq, items)
+if not terms then
   return redis.error_reply(problem)
 end
 local group_size = rules.per_minute and 3 or 2
-local before_buckets = opened.next_key + (journal and 1 or 0) - group_size
+local before_buckets = terms.next_key - group_size
 
 local seq, reply = opened.seq, {0}
 
@@ -101,11 +103,9 @@ local function take(item)
   local changes = write_submission(touched, kind, user)
   count_rate(rules, KEYS[newer + 2], user)
   seq = seq + 1
-  if journal then
-    call('XADD', journal, '*', 'number', text(seq), 'kind', 'submit', 'user', user, 'id', id, 'points', text(points),
-      'at', time, 'update', update, 'data', data)
-  end
-  return 'accepted ' .. text(seq) .. changes
+  local number = text(seq)
+  tell_of_event(terms.journal, terms.events, number, 'submit', user, id, text(points), time, update, data)
+  return 'accepted ' .. number .. changes
 end
 
 for i = 1, items do

@@ -1,6 +1,6 @@
 -- @include call
 -- The journal's key where the call has one ('-' as its limit says no); nil and an error where `items` more would overfill it.
-local function open_journal(key, limit, items)
+local function open_journal(limit, key, items)
   if limit == '-' then
     return false
   end

@@ -1,0 +1,138 @@
+"""A board that counts in Redis first: the script numbers events and keeps them in a journal until they are in the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from ..errors import BehindError, LeaderboardError, LogUnavailableError, MovedError
+from ..log.archive import Archive
+from ..log.event_log import EventLog
+from ..log.events import Event
+from ..log.totals import Totals
+from ..rules.board import Board
+from ..rules.instants import MICROSECONDS
+from ..rules.results import Receipt
+from ..rules.submission import Submission
+from ..store.board_store import BoardStore
+from .draining import ENTRIES_A_STEP, Drainer
+from .duties import Chores, Duty
+from .folding import Folder
+from .places import Places
+from .removing import remove_user
+from .standing import Standing
+from .submitting import Submitter
+
+TRIES = 10
+CLOSING_DELAY = 60 * MICROSECONDS
+"""How long after its grace a period is closed: by then no process is still about to count in it."""
+_logger = logging.getLogger("flask_leaderboard")
+
+
+class WriteBehind:
+    """Counts events in Redis and drains them into the log."""
+
+    def __init__(self, board: Board, store: BoardStore, places: Places, log: EventLog, *, keep_days: int | None = None) -> None:
+        self._store = store
+        self._places = places
+        self._seasons = places.seasons
+        self.log = log
+        self._submitter = Submitter(board, store, self._seasons)
+        self._folder = Folder(board, store, places, log, prepare=self._remember_ids)
+        self._standing = store.guard = JournalStanding(store, log, self._folder)
+        self._drainer = Drainer(board, store.journal, log)
+        self.totals = Totals(board, log.database, log)
+        archive = Archive(board, log.database, log, self.totals, delay=CLOSING_DELAY, reached=store.number)
+        chores = Chores(store, log, self.totals, archive, self._standing, keep_days)
+        self.duties = (Duty("drain", lambda now: self.drain()), *chores.duties)
+
+    def drain(self, most: int = ENTRIES_A_STEP) -> bool:
+        """Take what is oldest in the journal to the log; tell whether there may be more."""
+        return self._drainer.step(most)
+
+    def check(self, submission: Submission, now: int) -> None:
+        """Refuse what would be refused whatever the scores are."""
+        self._submitter.check(submission, now)
+
+    def fold_through(self, number: int) -> None:
+        """Redis has folded what it numbered."""
+
+    def fold_all(self) -> None:
+        """Redis has folded all that it numbered."""
+
+    def submit(self, submissions: Sequence[Submission], now: int, *, ranks: bool) -> list[Receipt | LeaderboardError]:
+        """Give a receipt or an error for each submission, in their order; each that has a receipt is in the journal."""
+        self._standing.insist()
+        return self._submitter.submit(submissions, now, ranks=ranks)
+
+    def remove(self, user_id: str, now: int, *, ranks: bool) -> Receipt:
+        """Take a user out of every ranking that is kept."""
+        self._standing.insist()
+        for _ in range(TRIES):
+            try:
+                return remove_user(self._store, self._places, self._seasons, user_id, now, ranks=ranks)
+            except BehindError:
+                self._standing.repair()
+            except MovedError:
+                continue
+        raise MovedError(f"{user_id!r} was not removed: the board's segments get new values all the time, repeat the call")
+
+    def _remember_ids(self, events: Sequence[Event]) -> None:
+        """Let Redis know the ids of events again before it has the events: one that is sent again must not count twice."""
+        self._store.remember_ids(
+            [(e.user_id, e.submission_id, e.fact, e.taken_at) for e in events if e.submission_id is not None]
+        )
+
+
+class JournalStanding(Standing):
+    """Lets Redis be ahead of the log, by what the journal holds."""
+
+    _compared = False
+    _connects = 0
+
+    def look(self) -> None:
+        """Compare Redis with the log also when a connection was made: the server behind it may have lost data."""
+        if self._store.connects.count != self._connects:
+            self._look_at = 0.0
+        super().look()
+
+    def _compare(self) -> None:
+        connects = self._store.connects.count
+        super()._compare()
+        self._connects = connects
+
+    def _head(self) -> int:
+        """Give the log's head; for a new connection not before all is written that was read from the server of the old one."""
+        return self._log.head() if self._store.connects.count == self._connects else self._log.settled_head()
+
+    def insist(self) -> None:
+        """Look, and refuse to go on where the log was never reached: who does not know how far it is could number anew."""
+        self.look()
+        if not self._compared:
+            raise LogUnavailableError("the log could not be reached since this process began: see that the database runs")
+
+    def _needed(self, folded: int) -> int:
+        oldest = self._store.journal.oldest(1)  # after `folded` was read: what has left the journal since is in the log
+        return int(oldest[0].fields["number"]) - 1 if oldest else folded
+
+    def _settle(self, folded: int, head: int) -> None:
+        self._compared = True
+        super()._settle(folded, head)
+
+    def repair(self) -> None:
+        """Bring Redis up to date, and put up with what neither Redis nor the log has any more."""
+        super().repair()
+        if self._store.number() >= self.least:
+            return
+        head = self._log.settled_head()
+        number = self._store.number()
+        if number < head:
+            raise BehindError("Redis has lost events that it had, and is being brought up to date")
+        lost = self._give_up(number)
+        if lost:
+            _logger.error(
+                "board '%s': Redis has lost %d events that were not in the log yet, from number %d on: they can't come back",
+                self._store.board.name,
+                lost,
+                number + 1,
+            )

@@ -1,0 +1,27 @@
+"""Submissions on their way to Redis, batch by batch."""
+
+from __future__ import annotations
+
+from .batch import Batch
+from .guards import Guard
+from .streams import Stream
+from .terms import Terms
+
+
+class SubmitStream:
+    """Sends batches of submissions, and gives a receipt line for each item in the same order."""
+
+    def __init__(self, stream: Stream, board_key: str, terms: Terms, guard: Guard) -> None:
+        self._stream = stream
+        self._board_key = board_key
+        self._terms = terms
+        self._guard = guard
+
+    def send(self, batch: Batch) -> None:
+        self._stream.send(batch.keys(self._board_key, self._terms.keys), batch.args(self._terms.line(self._guard.least)))
+
+    def receive(self) -> list[bytes]:
+        reply = self._stream.receive()
+        self._guard.expect(reply[0])
+        lines: list[bytes] = reply[1:]
+        return lines

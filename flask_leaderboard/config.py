@@ -91,6 +91,7 @@ class Settings:
 
     redis_url: str = _setting("embedded://", _text)
     database_url: str | None = _setting(None, _text)
+    fallback_rows: int = _setting(1_000_000, _whole(0, 1_000_000_000))
     redis_timeout_ms: int = _setting(1000, _whole(10, 60_000))
     redis_connect_timeout_ms: int = _setting(500, _whole(10, 60_000))
     redis_rest_ms: int = _setting(1000, _whole(0, 60_000))

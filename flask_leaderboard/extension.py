@@ -117,6 +117,7 @@ class Leaderboards:
             counted=counted,
             closed=closed,
             open_database=lambda: Database(database, own=settings.database_url is None),
+            fallback_rows=settings.fallback_rows,
         )
 
 

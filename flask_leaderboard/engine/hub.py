@@ -24,6 +24,7 @@ from ..store.users import Users
 from .closings import Closed
 from .leaderboard import Leaderboard
 from .reading import Clock
+from .shelf import MOST_ROWS
 
 SECRET_SECONDS = 10.0
 """For how long a process trusts its copy of the shared secret: a Redis that lost its data has another one."""
@@ -54,6 +55,7 @@ class Hub(Mapping[str, Leaderboard]):
         counted: Callable[[str, Receipt], None] | None = None,
         closed: Callable[[str, Closed], None] | None = None,
         open_database: Callable[[], Database] | None = None,
+        fallback_rows: int = MOST_ROWS,
     ) -> None:
         self._rules: dict[str, Board] = {}
         for board in boards:
@@ -70,6 +72,7 @@ class Hub(Mapping[str, Leaderboard]):
         self._counted = counted
         self._closed = closed
         self._open_database = open_database
+        self._fallback_rows = fallback_rows
         self._looked_at = 0
         self._look_at = 0
         self._secret: bytes | None = None
@@ -139,6 +142,7 @@ class Hub(Mapping[str, Leaderboard]):
                 users=users,
                 counted=self._tell_of_counted,
                 log=EventLog(board, self.database) if board.mode == "ledger" else None,
+                fallback_rows=self._fallback_rows,
             )
             for name, board in self._rules.items()
         }

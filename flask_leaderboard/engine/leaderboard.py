@@ -28,7 +28,9 @@ from .ledger import Ledger
 from .places import Places
 from .reading import LARGEST_PAGE, Clock, Reader, as_count, system_clock
 from .removing import remove_user
+from .routing import ToRedisOrSql
 from .seasons import Seasons
+from .shelf import MOST_ROWS, Shelf
 from .submitting import Submitter
 
 _logger = logging.getLogger("flask_leaderboard")
@@ -40,7 +42,7 @@ class Leaderboard(Reader):
     `clock` gives the time in microseconds; `dialect` says how the Lua commands are called (`Scripts()`, or `Functions()`). In
     place of a client, several boards may share a `Caller`. `users` keeps display names, and without it none can be given.
     `counted` is called with the board's name and the receipt of every submission that counted. A board of mode "ledger" needs its
-    `log`.
+    `log`; its rankings of up to `fallback_rows` users are read from SQL while Redis can't be used.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Leaderboard(Reader):
         users: Users | None = None,
         counted: Callable[[str, Receipt], None] | None = None,
         log: EventLog | None = None,
+        fallback_rows: int = MOST_ROWS,
     ) -> None:
         caller = client if isinstance(client, Caller) else Caller(client, dialect)
         if caller.client.get_encoder().decode_responses:
@@ -67,6 +70,9 @@ class Leaderboard(Reader):
         if board.mode == "ledger" and log is None:
             raise ConfigurationError(f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)")
         self._ledger = Ledger(board, store, self._places, log) if board.mode == "ledger" and log is not None else None
+        if self._ledger is not None:
+            shelf = Shelf(board, self._ledger.log, self._ledger.totals, self._ledger.standing, most_rows=fallback_rows)
+            self._route = ToRedisOrSql(board, self._live, shelf, clock)
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 

@@ -12,6 +12,7 @@ from ..errors import ClosedPeriodError, IdentityError, LeaderboardError, ScoreRa
 from ..log.event_log import EventLog
 from ..log.events import Draft, Logged
 from ..log.tables import MOST_SEGMENT_BYTES
+from ..log.totals import Totals
 from ..rules.board import Board
 from ..rules.results import Change, Receipt
 from ..rules.results import Entry as BoardEntry
@@ -47,9 +48,10 @@ class Ledger:
         self._board = board
         self._store = store
         self.log = log
+        self.totals = Totals(board, log.database, log)
         self._planner = Planner(board, store)
         self._folder = Folder(board, store, places, log)
-        self._standing = store.guard = Standing(store, log, self._folder)
+        self.standing = self._standing = store.guard = Standing(store, log, self._folder)
         self._turn = threading.Lock()
         self._waits = False
 

@@ -22,6 +22,10 @@ from .migrating import current, newest, upgrade
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
 BUSY_SECONDS = 10
 TRIES = 5
+_SNAPSHOTS: dict[str, dict[str, Any]] = {
+    "sqlite": {"leaderboard_snapshot": True},
+    "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
+}
 T = TypeVar("T")
 
 
@@ -55,6 +59,17 @@ class Database:
         self._see_to_tables()
         with self.connect() as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Give a connection that sees all tables as they are at one moment, for reading; it keeps nobody waiting."""
+        self._see_to_tables()
+        with self.connect() as connection:
+            chosen = connection.execution_options(
+                **_SNAPSHOTS.get(connection.dialect.name, {"isolation_level": "REPEATABLE READ"})
+            )
+            with chosen.begin():
+                yield chosen
 
     def attempt(self, work: Callable[[Connection], T]) -> T:
         """Do work in a transaction, again where the database gave it up in favour of another one."""
@@ -152,7 +167,7 @@ def _make_engine(url: URL) -> Engine:
         ) from error
     if url.get_backend_name() == "sqlite":
         event.listen(engine, "connect", _set_up_sqlite)
-        event.listen(engine, "begin", _begin_immediate)
+        event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -162,8 +177,10 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         connection.execute(f"PRAGMA {setting}").close()
 
 
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def _begin(connection: Connection) -> None:
+    """Begin as a writer, who waits his turn; one who only reads sees a snapshot."""
+    reads = connection.get_execution_options().get("leaderboard_snapshot", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
 def _gave_way(error: DBAPIError) -> bool:

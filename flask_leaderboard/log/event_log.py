@@ -23,7 +23,7 @@ class EventLog:
 
     def __init__(self, board: Board, database: Database) -> None:
         self._board = board
-        self._database = database
+        self._database = self.database = database
         self._points = events.c.points_integer if board.score_type == "integer" else events.c.points_float
         self._id: int | None = None
 
@@ -50,10 +50,13 @@ class EventLog:
                 return given[0][1]
             raise
 
-    def head(self) -> int:
-        """Give the number of the last event, 0 where there is none."""
-        with self._database.begin() as connection:
-            return connection.scalar(select(boards.c.head).where(boards.c.name == self._board.name)) or 0
+    def head(self, connection: Connection | None = None) -> int:
+        """Give the number of the last event, 0 where there is none; as a connection sees it, where one is given."""
+        query = select(boards.c.head).where(boards.c.name == self._board.name)
+        if connection is not None:
+            return connection.scalar(query) or 0
+        with self._database.begin() as own:
+            return own.scalar(query) or 0
 
     def read(self, after: int, limit: int, connection: Connection | None = None) -> list[Event]:
         """Give the events behind a number, in order; through a connection where its transaction needs them."""

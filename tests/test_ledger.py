@@ -313,7 +313,7 @@ def _die_before_folding(board: Leaderboard, submission: Submission) -> None:
 def test_dying_in_the_middle_of_a_catch_up_is_harmless(
     valkey: Redis, keep: Callable[..., Leaderboard], monkeypatch: pytest.MonkeyPatch, calls: int
 ) -> None:
-    board = keep(valkey)
+    board = keep(valkey, fallback_rows=0)
     board.submit_many([Submission(f"user{place % 50}", place) for place in range(400)], ranks=False)
     board.remove("user7")
     board.submit("user7", 3)
@@ -337,7 +337,8 @@ def test_dying_in_the_middle_of_a_catch_up_is_harmless(
 def test_redis_down_is_pending_and_applied_by_itself(keep: Callable[..., Leaderboard]) -> None:
     server = FLAVOURS["valkey9"].start()
     try:
-        board = keep(Redis(unix_socket_path=str(server.socket), retry=Retry(NoBackoff(), 0)))
+        client = Redis(unix_socket_path=str(server.socket), retry=Retry(NoBackoff(), 0))
+        board = keep(client, fallback_rows=0)
         board.submit("mary", 5, submission_id="m1")
         _stop(server)
         receipt = board.submit("mary", 2, submission_id="m2")

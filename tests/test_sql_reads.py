@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from redis import Redis
-from sqlalchemy import Connection, delete, event, insert, select, text, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from flask_leaderboard import AllTime, Board, Daily, Every, Leaderboard, Segment
 from flask_leaderboard.engine.shelf import Shelf
 from flask_leaderboard.engine.sources import Live, Source
-from flask_leaderboard.errors import DenseRankError, LogUnavailableError, StoreUnavailableError
 from flask_leaderboard.log.database import Database
 from flask_leaderboard.log.event_log import EventLog
 from flask_leaderboard.log.events import Draft
 from flask_leaderboard.log.tables import metadata, periods, rankings, standings, totals, users
 from flask_leaderboard.rules.results import Position
-from flask_leaderboard.store.board_store import BoardStore
 from flask_leaderboard.store.rankings import Ranking
 from tests.conftest import SetClock
 
@@ -105,7 +100,11 @@ def ask_everything(source: Source, spots: list[Ranking], positions: list[Positio
 
 
 SUBMIT = st.tuples(
-    st.just("submit"), st.sampled_from(USERS), st.sampled_from((0, 1, 1, 2, -1, 3)), st.integers(0, 3), st.sampled_from((None, "NL"))
+    st.just("submit"),
+    st.sampled_from(USERS),
+    st.sampled_from((0, 1, 1, 2, -1, 3)),
+    st.integers(0, 3),
+    st.sampled_from((None, "NL")),
 )
 EVENT = st.one_of(SUBMIT, SUBMIT, SUBMIT, SUBMIT, st.tuples(st.just("remove"), st.sampled_from(USERS)))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..errors import ConfigurationError, LeaderboardError, NoLogError, UnknownBoardError
+from ..errors import ConfigurationError, LeaderboardError, NoLogError, StoreUnavailableError, UnknownBoardError
 from ..log.database import Database
 from ..log.event_log import EventLog
 from ..rules.board import Board
@@ -188,14 +188,22 @@ class Hub(Mapping[str, Leaderboard]):
         return answer is not None
 
     def shared_secret(self) -> bytes:
-        """Give a secret that all processes of the app share, made by the first that asks."""
+        """Give a secret that all processes of the app share, made by the first that asks; the last known while Redis is away."""
         if self._secret is None or time.monotonic() > self._secret_until:
-            key = f"{self._prefix}:{{@app}}:secret"
-            (known,) = self.caller.ask(("GET", key))
-            if known is None:
-                _, known = self.caller.ask(("SET", key, secrets.token_hex(32), "NX"), ("GET", key))
-            self._secret, self._secret_until = known, time.monotonic() + SECRET_SECONDS
+            try:
+                self._secret = self._ask_for_secret()
+            except StoreUnavailableError:
+                if self._secret is None:
+                    raise
+            self._secret_until = time.monotonic() + SECRET_SECONDS
         return self._secret
+
+    def _ask_for_secret(self) -> bytes:
+        key = f"{self._prefix}:{{@app}}:secret"
+        (known,) = self.caller.ask(("GET", key))
+        if known is None:
+            _, known = self.caller.ask(("SET", key, secrets.token_hex(32), "NX"), ("GET", key))
+        return bytes(known)
 
     def warnings(self) -> list[str]:
         """Tell what is set up on the server in a way that can lose data; nothing where the server does not say."""

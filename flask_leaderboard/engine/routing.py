@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
-from ..errors import StoreUnavailableError
+from ..errors import LogUnavailableError, StoreUnavailableError
 from ..rules.board import Board
 from ..rules.results import Found, Measure, Rows
 from ..store.rankings import Ranking
@@ -69,6 +69,7 @@ class ToRedisOrSql:
         self._live = live
         self._shelf = shelf
         self._clock = clock
+        self._archived: dict[str, list[str]] = {}
 
     def read(self, rankings: Sequence[Ranking], ask: Callable[[Source], A]) -> A:
         now = self._clock()
@@ -84,7 +85,13 @@ class ToRedisOrSql:
         return answer
 
     def archived_periods(self, window: str) -> list[str]:
-        return self._shelf.archived_periods(window)
+        """List them as they were last known where the database is away: more can only have come."""
+        try:
+            self._archived[window] = self._shelf.archived_periods(window)
+        except LogUnavailableError:
+            if window not in self._archived:
+                raise
+        return self._archived[window]
 
     def _stand_in(self, rankings: Sequence[Ranking], ask: Callable[[Source], A], reason: StoreUnavailableError) -> A:
         if not self._shelf.stands_in:

@@ -35,8 +35,13 @@ class Standing:
         self._seen = 0
         self._look_at = 0.0
 
-    def look(self) -> None:
-        """Compare Redis with the log: at the first use, and then once a second. Where it fails, the next call looks again."""
+    def look(self, *, rests: bool = True) -> None:
+        """Compare Redis with the log: at the first use, and then once a second. Where it fails, the next call looks again.
+
+        Who has nothing else to do than to repair never `rests`.
+        """
+        if not rests:
+            self._rest_until = 0.0
         if time.monotonic() >= self._look_at:
             self._take_turn(self._look)
 

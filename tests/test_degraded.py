@@ -212,7 +212,7 @@ def test_nobody_queues_while_another_repairs(valkey: Redis, file_database: Datab
     board = open_board(arena(), valkey, file_database)
     board.submit("mary", 5)
     standing: Any = board.store.guard
-    standing._look_at = 0.0
+    standing._look_at, standing._trusts = 0.0, False
     busy, done = threading.Event(), threading.Event()
 
     def repair() -> None:
@@ -230,6 +230,32 @@ def test_nobody_queues_while_another_repairs(valkey: Redis, file_database: Datab
         done.set()
         repairing.join(30)
     assert not board.top().degraded
+
+
+def test_redis_is_trusted_while_another_thread_looks(
+    valkey: Redis, file_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database that is slow to tell its head does not send the readers to itself."""
+    monkeypatch.setattr("flask_leaderboard.engine.standing.LOOK_SECONDS", 0.0)
+    board = open_board(arena(), valkey, file_database)
+    board.submit("mary", 5)
+    inside: Any = board
+    busy, done, head = threading.Event(), threading.Event(), inside._ledger.log.head
+
+    def slow_head() -> int:
+        busy.set()
+        done.wait(30)
+        return int(head())
+
+    monkeypatch.setattr(inside._ledger.log, "head", slow_head)
+    looking = threading.Thread(target=board.top)
+    looking.start()
+    busy.wait(30)
+    try:
+        assert not any(board.top().degraded for _ in range(5))
+    finally:
+        done.set()
+        looking.join(30)
 
 
 def test_after_a_long_turn_the_others_are_left_to_it(
@@ -269,22 +295,24 @@ def test_reads_and_folds_at_the_same_time_see_whole_states(database: Database, t
     """Every event gives one point: a page must have as many points as its number says."""
     clear(database)
     rules = arena(windows=[AllTime()])
-    log = EventLog(rules, database)
     away = Redis(unix_socket_path=f"{tmp_path}/none.sock", retry=Retry(NoBackoff(), 0))
     boards = [open_board(rules, away, database) for _ in range(3)]
     stop, failures = threading.Event(), list[Any]()
     seen: list[int] = []
 
     def write() -> None:
+        log = EventLog(rules, database)
         while not stop.is_set():
-            log.append([Draft("submit", f"user{n}", 1, NOW, NOW, "increment") for n in range(7)])
+            log.append([Draft("submit", f"user{n}", 1, NOW, NOW, "increment") for n in range(6)])
+            boards[0].submit("user6", 1)
 
     def read(board: Leaderboard) -> None:
         last = 0
         while not stop.is_set():
             try:
                 page = board.top(100)
-            except (StoreUnavailableError, LogUnavailableError):
+            except (StoreUnavailableError, LogUnavailableError) as error:
+                failures.extend([error] if "not all that Redis had" in str(error) else [])
                 continue
             if sum(entry.score for entry in page.entries) != page.number or page.number < last:
                 failures.append(page)

@@ -29,7 +29,10 @@ T = TypeVar("T")
 class Watch(Protocol):
     """Remembers how far this process has seen the board to be."""
 
-    def is_behind(self, number: int) -> bool: ...
+    @property
+    def least(self) -> int: ...
+
+    def is_behind(self, number: int, least: int | None = None) -> bool: ...
 
 
 class Shelf:
@@ -50,7 +53,7 @@ class Shelf:
 
     def read(self, rankings: Sequence[Ranking], ask: Callable[[Source], T]) -> tuple[T, bool]:
         """Give an answer that is not older than any that was given before, and whether totals were counted for it."""
-        deadline = time.monotonic() + CATCH_UP_SECONDS
+        deadline, least = time.monotonic() + CATCH_UP_SECONDS, self._watch.least
         wanted: int | None = None
         while True:
             with self._totals.snapshot() as (connection, number):
@@ -58,7 +61,9 @@ class Shelf:
                 if wanted is None and not reader.has_archived(rankings):
                     wanted = self._log.head(connection)
                 if wanted is None or number >= wanted:
-                    return self._answer(reader, ask, number)
+                    if wanted is not None and self._watch.is_behind(number, least):
+                        raise StoreUnavailableError("the log has not all that Redis had: wait until Redis is back")
+                    return ask(reader), reader.counted
             self._catch_up(wanted, deadline)
 
     def read_archived(self, rankings: Sequence[Ranking], ask: Callable[[Source], T]) -> T | None:
@@ -73,12 +78,6 @@ class Shelf:
         query = select(periods.c.name).where(*mine).order_by(periods.c.start.desc(), periods.c.id.desc())
         with self._log.database.snapshot() as connection:
             return list(connection.scalars(query.limit(MOST_PERIODS_LISTED)))
-
-    def _answer(self, reader: SqlReader, ask: Callable[[Source], T], number: int) -> tuple[T, bool]:
-        answer = ask(reader)
-        if reader.degraded and self._watch.is_behind(number):
-            raise StoreUnavailableError("the log has not all that Redis had: wait until Redis is back")
-        return answer, reader.degraded
 
     def _catch_up(self, through: int, deadline: float) -> None:
         """Fold what the totals lack, one thread at a time; say so where it takes long, the next read goes on."""

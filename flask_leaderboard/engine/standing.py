@@ -30,6 +30,8 @@ class Standing:
         self._folder = folder
         self._lock = threading.Lock()
         self._looking = threading.RLock()
+        self._is_looking = False
+        self._trusts = False
         self._takes_long = False
         self._rest_until = 0.0
         self._seen = 0
@@ -38,17 +40,23 @@ class Standing:
     def look(self, *, rests: bool = True) -> None:
         """Compare Redis with the log: at the first use, and then once a second. Where it fails, the next call looks again.
 
-        Who has nothing else to do than to repair never `rests`.
+        While another thread looks, a Redis that was all right before is trusted still. Who has nothing else to do than to repair
+        never `rests`.
         """
         if not rests:
             self._rest_until = 0.0
-        if time.monotonic() >= self._look_at:
+        if time.monotonic() >= self._look_at and not (self._trusts and self._is_looking):
             self._take_turn(self._look)
 
     def _look(self) -> None:
-        if time.monotonic() >= self._look_at:  # else another thread has looked while this one waited
+        if time.monotonic() < self._look_at:
+            return  # another thread has looked while this one waited
+        self._is_looking = True
+        try:
             self._compare()
             self._look_at = time.monotonic() + LOOK_SECONDS
+        finally:
+            self._is_looking = False
 
     def _compare(self) -> None:
         folded = self._store.number()
@@ -70,14 +78,21 @@ class Standing:
         with self._lock:
             self._seen = max(self._seen, number)
 
-    def is_behind(self, number: int) -> bool:
+    @property
+    def least(self) -> int:
+        """The number that Redis must stand at, at least."""
+        return self._seen
+
+    def is_behind(self, number: int, least: int | None = None) -> bool:
+        """Tell whether a reply is older than what this process had seen; `least` is what it had seen when it asked."""
         with self._lock:
-            behind = number < self._seen
+            behind = number < (self._seen if least is None else least)
             self._seen = max(self._seen, number)
         return behind
 
     def repair(self) -> None:
         """Bring Redis up to date, after a moment in which another process may finish what it is at."""
+        self._trusts = False
         self._take_turn(lambda: self._folder.reach(self._seen))
 
     def _take_turn(self, work: Callable[[], None]) -> None:
@@ -90,8 +105,9 @@ class Standing:
         began = time.monotonic()
         try:
             work()
-            self._takes_long = False
+            self._trusts, self._takes_long = True, False
         except StoreUnavailableError:
+            self._trusts = False
             if time.monotonic() - began > LONG_SECONDS:
                 self._rest_until = time.monotonic() + REST_SECONDS
             raise

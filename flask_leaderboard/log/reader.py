@@ -38,7 +38,10 @@ class Spot(Protocol):
 
 
 class SqlReader:
-    """Reads rankings of a board as they are at `number`; those with more than `most_rows` only where they are archived."""
+    """Reads rankings of a board as they are at `number`; those with more than `most_rows` only where they are archived.
+
+    `counted` tells whether one of them was not.
+    """
 
     def __init__(self, board: Board, connection: Connection, rows: RankingRows, number: int, most_rows: int) -> None:
         self._scale = Scale.of(board)
@@ -46,7 +49,7 @@ class SqlReader:
         self._rows = rows
         self._number = number
         self._most_rows = most_rows
-        self.degraded = False
+        self.counted = False
 
     def page(self, ranking: Spot, kind: RankingKind, offset: int, limit: int, *, metadata: bool = False) -> Rows:
         ranks = self._open(ranking, metadata)
@@ -128,7 +131,7 @@ class SqlReader:
             query = select(rankings.c.size, periods.c.rules).select_from(rankings.join(periods)).where(rankings.c.id == row.id)
             kept = self._connection.execute(query).one()
             return KeptRanks(self._connection, row.id, Scale.read(kept.rules), kept.size or 0, metadata=metadata)
-        self.degraded = True
+        self.counted = True
         ranking = NOWHERE if row is None else row.id
         total = count_rows(self._connection, ranking, self._most_rows)
         if total > self._most_rows:

@@ -100,6 +100,7 @@ class Settings:
     keep_log_days: int | None = _setting(None, _whole(1, 36_500))
     worker_thread: bool | None = _setting(None, _flag)
     database_bind: bool | str = _setting(False, _bind)
+    fallback_rows: int = _setting(1_000_000, _whole(0, 1_000_000_000))
     redis_timeout_ms: int = _setting(1000, _whole(10, 60_000))
     redis_connect_timeout_ms: int = _setting(500, _whole(10, 60_000))
     redis_rest_ms: int = _setting(1000, _whole(0, 60_000))

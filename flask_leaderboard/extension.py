@@ -120,6 +120,7 @@ class Leaderboards:
             open_database=_database_opener(app, settings, folder),
             background=WorkerThread if _works_in_a_thread(settings) else None,
             keep_days=settings.keep_log_days,
+            fallback_rows=settings.fallback_rows,
         )
 
 

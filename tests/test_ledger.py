@@ -274,7 +274,7 @@ def test_a_repair_that_takes_long_shows_nothing_of_what_is_half_done(
     keep(valkey).submit_many([Submission(f"user{place}", 1) for place in range(3000)], ranks=False)
     valkey.flushall()
     monkeypatch.setattr("flask_leaderboard.engine.folding.LONGEST_CATCH_UP_SECONDS", 0.0)
-    anew, shown, tries = keep(valkey), 0, 0
+    anew, shown, tries = keep(valkey, fallback_rows=0), 0, 0
     while not shown and tries < 10:
         tries += 1
         with suppress(StoreUnavailableError):
@@ -312,7 +312,7 @@ def _die_before_folding(board: Leaderboard, submission: Submission) -> None:
 def test_dying_in_the_middle_of_a_catch_up_is_harmless(
     valkey: Redis, keep: Callable[..., Leaderboard], monkeypatch: pytest.MonkeyPatch, calls: int
 ) -> None:
-    board = keep(valkey)
+    board = keep(valkey, fallback_rows=0)
     board.submit_many([Submission(f"user{place % 50}", place) for place in range(400)], ranks=False)
     board.remove("user7")
     board.submit("user7", 3)
@@ -336,7 +336,8 @@ def test_dying_in_the_middle_of_a_catch_up_is_harmless(
 def test_redis_down_is_pending_and_applied_by_itself(keep: Callable[..., Leaderboard]) -> None:
     server = FLAVOURS["valkey9"].start()
     try:
-        board = keep(Redis(unix_socket_path=str(server.socket), retry=Retry(NoBackoff(), 0)))
+        client = Redis(unix_socket_path=str(server.socket), retry=Retry(NoBackoff(), 0))
+        board = keep(client, fallback_rows=0)
         board.submit("mary", 5, submission_id="m1")
         _stop(server)
         receipt = board.submit("mary", 2, submission_id="m2")

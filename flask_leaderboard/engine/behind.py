@@ -39,7 +39,7 @@ class WriteBehind:
         self.log = log
         self._submitter = Submitter(board, store, self._seasons)
         self._folder = Folder(board, store, places, log, prepare=self._remember_ids)
-        self._standing = store.guard = JournalStanding(store, log, self._folder)
+        self.standing = self._standing = store.guard = JournalStanding(store, log, self._folder)
         self._drainer = Drainer(board, store.journal, log)
         self.totals = Totals(board, log.database, log)
         archive = Archive(board, log.database, log, self.totals, delay=CLOSING_DELAY, reached=store.number)
@@ -90,11 +90,11 @@ class JournalStanding(Standing):
     _compared = False
     _connects = 0
 
-    def look(self) -> None:
+    def look(self, *, rests: bool = True) -> None:
         """Compare Redis with the log also when a connection was made: the server behind it may have lost data."""
         if self._store.connects.count != self._connects:
             self._look_at = 0.0
-        super().look()
+        super().look(rests=rests)
 
     def _compare(self) -> None:
         connects = self._store.connects.count

@@ -56,7 +56,7 @@ class Chores:
 
     def _apply(self, now: int) -> bool:
         """Fold into Redis what waits in the log."""
-        self._standing.look()
+        self._standing.look(rests=False)
         return False
 
     def _close_and_archive(self, now: int) -> bool:

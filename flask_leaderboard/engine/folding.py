@@ -26,6 +26,8 @@ from .places import Places
 GAP_SECONDS = 0.05
 """How long events that another process has written are waited for before they are folded in its place."""
 LONGEST_CATCH_UP_SECONDS = 1.0
+PATIENCE_SECONDS = 0.2
+"""How long a thread waits for another one that catches up: as long as a few events take, not as many do."""
 EVENTS_A_READ = 1000
 LAST = 2**63 - 1
 SINCE = "since"
@@ -94,7 +96,9 @@ class Folder:
     def catch_up(self, through: int = LAST) -> None:
         """Fold what the log has up to a number and Redis has not; say so where it takes long, the next call goes on."""
         deadline = time.monotonic() + LONGEST_CATCH_UP_SECONDS
-        with self._catching_up:
+        if not self._catching_up.acquire(timeout=PATIENCE_SECONDS):
+            raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
+        try:
             while events := self._missing(through):
                 if self._prepare is not None:
                     self._prepare(events)
@@ -102,6 +106,8 @@ class Folder:
                 if time.monotonic() > deadline:
                     raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
             self._give_back()
+        finally:
+            self._catching_up.release()
 
     def _missing(self, through: int) -> list[Event]:
         folded = self._store.number()

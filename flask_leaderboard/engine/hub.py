@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..errors import ConfigurationError, LeaderboardError, NoLogError, UnknownBoardError
+from ..errors import ConfigurationError, LeaderboardError, NoLogError, StoreUnavailableError, UnknownBoardError
 from ..log.database import Database
 from ..log.erasing import Erasures
 from ..log.event_log import EventLog
@@ -27,6 +27,7 @@ from .erasing import Eraser, erase_user
 from .leaderboard import Leaderboard
 from .profiles import LoggedUsers
 from .reading import Clock
+from .shelf import MOST_ROWS
 
 SECRET_SECONDS = 10.0
 """For how long a process trusts its copy of the shared secret: a Redis that lost its data has another one."""
@@ -69,6 +70,7 @@ class Hub(Mapping[str, Leaderboard]):
         open_database: Callable[[], Database] | None = None,
         background: Callable[[Hub], Background] | None = None,
         keep_days: int | None = None,
+        fallback_rows: int = MOST_ROWS,
     ) -> None:
         self._rules: dict[str, Board] = {}
         for board in boards:
@@ -87,6 +89,7 @@ class Hub(Mapping[str, Leaderboard]):
         self._open_database = open_database
         self._background = background
         self._keep_days = keep_days
+        self._fallback_rows = fallback_rows
         self._looked_at = 0
         self._look_at = 0
         self._secret: bytes | None = None
@@ -165,6 +168,7 @@ class Hub(Mapping[str, Leaderboard]):
                 counted=self._tell_of_counted,
                 log=EventLog(board, self.database) if board.logged else None,
                 keep_days=self._keep_days,
+                fallback_rows=self._fallback_rows,
             )
             for name, board in self._rules.items()
         }
@@ -224,14 +228,22 @@ class Hub(Mapping[str, Leaderboard]):
         return answer is not None
 
     def shared_secret(self) -> bytes:
-        """Give a secret that all processes of the app share, made by the first that asks."""
+        """Give a secret that all processes of the app share, made by the first that asks; the last known while Redis is away."""
         if self._secret is None or time.monotonic() > self._secret_until:
-            key = f"{self._prefix}:{{@app}}:secret"
-            (known,) = self.caller.ask(("GET", key))
-            if known is None:
-                _, known = self.caller.ask(("SET", key, secrets.token_hex(32), "NX"), ("GET", key))
-            self._secret, self._secret_until = known, time.monotonic() + SECRET_SECONDS
+            try:
+                self._secret = self._ask_for_secret()
+            except StoreUnavailableError:
+                if self._secret is None:
+                    raise
+            self._secret_until = time.monotonic() + SECRET_SECONDS
         return self._secret
+
+    def _ask_for_secret(self) -> bytes:
+        key = f"{self._prefix}:{{@app}}:secret"
+        (known,) = self.caller.ask(("GET", key))
+        if known is None:
+            _, known = self.caller.ask(("SET", key, secrets.token_hex(32), "NX"), ("GET", key))
+        return bytes(known)
 
     def warnings(self) -> list[str]:
         """Tell what is set up on the server in a way that can lose data; nothing where the server does not say."""

@@ -32,7 +32,9 @@ from .ledger import Ledger
 from .places import Places
 from .reading import LARGEST_PAGE, Clock, Reader, as_count, system_clock
 from .removing import remove_user
+from .routing import ToRedisOrSql
 from .seasons import Seasons
+from .shelf import MOST_ROWS, Shelf
 from .submitting import Submitter
 
 _logger = logging.getLogger("flask_leaderboard")
@@ -44,7 +46,8 @@ class Leaderboard(Reader):
     `clock` gives the time in microseconds; `dialect` says how the Lua commands are called (`Scripts()`, or `Functions()`). In
     place of a client, several boards may share a `Caller`. `users` keeps display names, and without it none can be given.
     `counted` is called with the board's name and the receipt of every submission that counted. A board that is `logged` needs its
-    `log`, whose events a worker forgets after `keep_days`, if given.
+    `log`, whose events a worker forgets after `keep_days`, if given; its rankings of up to `fallback_rows` users are read from
+    SQL while Redis can't be used.
     """
 
     def __init__(
@@ -59,6 +62,7 @@ class Leaderboard(Reader):
         counted: Callable[[str, Receipt], None] | None = None,
         log: EventLog | None = None,
         keep_days: int | None = None,
+        fallback_rows: int = MOST_ROWS,
     ) -> None:
         caller = client if isinstance(client, Caller) else Caller(client, dialect)
         if caller.client.get_encoder().decode_responses:
@@ -73,6 +77,9 @@ class Leaderboard(Reader):
         self._closings = Closings(board, store, self._seasons)
         self._counted = counted
         self._ledger = self._keep_log(own_log, keep_days) if own_log else None
+        if self._ledger is not None:
+            shelf = Shelf(board, self._ledger.log, self._ledger.totals, self._ledger.standing, most_rows=fallback_rows)
+            self._route = ToRedisOrSql(board, self._live, shelf, clock)
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 

@@ -61,7 +61,7 @@ class Ledger:
         self._planner = Planner(board, store)
         self._limit = Limit(board, store)
         self._folder = Folder(board, store, places, log)
-        self._standing = store.guard = Standing(store, log, self._folder)
+        self.standing = self._standing = store.guard = Standing(store, log, self._folder)
         archive = Archive(board, log.database, log, self.totals, self._seasons.ended_as)
         self.duties = Chores(store, log, self.totals, archive, self._standing, keep_days).duties
         self._turn = threading.Lock()

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Unpack
+from typing import TypeVar, Unpack
 
 from ..errors import InputError
 from ..rules.board import Board
 from ..rules.cursors import period_of, read_cursor, write_cursor
 from ..rules.identity import check_user_id
 from ..rules.numbering import number_ties
-from ..rules.results import Entry, FriendEntry, Page, Place, Position, RankingKind, Standing
+from ..rules.results import Entry, FriendEntry, Page, Place, Position, RankingKind, Rows, Standing
 from ..rules.scores import Number, Points
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
-from ..store.rows import Rows
-from ..store.users import Profile, Users
-from .naming import NOBODY, Naming, Profiles, with_profile
+from ..store.users import Users
+from .naming import Naming
 from .places import Places, Where
+from .routing import Answer, Route, ToRedis
+from .sources import Live, Source
 
 Clock = Callable[[], int]
+A = TypeVar("A", bound=Answer)
 LARGEST_PAGE = 1000
 MOST_FRIENDS = 500
+NOTHING = Rows(0, 0, [])
 
 
 def system_clock() -> int:
@@ -44,7 +47,8 @@ class Reader:
         self.board = board
         self.store = store
         self._places = places
-        self._naming = Naming(users)
+        self._live = Live(store, Naming(users))
+        self._route: Route = ToRedis(self._live)
         self._clock = clock
 
     def top(self, limit: int = 10, *, offset: int = 0, cursor: str | None = None, **how: Unpack[How]) -> Page:
@@ -69,7 +73,10 @@ class Reader:
         kind, found = self._open(how)
         above, below = as_count(above, "above"), as_count(below, "below")
         check_user_id(user_id)
-        rows = self.store.around(found, kind, user_id, above, below) if found else Rows(0, 0, [])
+        if found is None:
+            return self._as_page(NOTHING, kind, None, how, None)
+        metadata = how.get("metadata", False)
+        rows = self._read(found, lambda source: source.around(found, kind, user_id, above, below, metadata=metadata))
         return self._as_page(rows, kind, found, how, None)
 
     def rank(self, user_id: str, **how: Unpack[How]) -> Entry | None:
@@ -118,7 +125,8 @@ class Reader:
     def percentile(self, user_id: str, **where: Unpack[Where]) -> float | None:
         """Give 100 x (1 - better / total) to one decimal, or None where the user is not ranked."""
         found = self._find(where)
-        return self.store.percentile(found, check_user_id(user_id)) if found else None
+        check_user_id(user_id)
+        return self._read(found, lambda source: source.percentile(found, user_id)).value if found else None
 
     def score_at_percentile(self, percentile: float, **where: Unpack[Where]) -> Number | None:
         """Give the score it takes to be at a percentile, or None where nobody is ranked."""
@@ -127,24 +135,31 @@ class Reader:
         if not known or abs(tenths - percentile * 10) > 1e-6:
             raise InputError(f"percentile {percentile!r} must be 0 to 100 with at most one decimal")
         found = self._find(where)
-        return self.store.score_at(found, tenths) if found else None
+        return self._read(found, lambda source: source.score_at(found, tenths)).value if found else None
 
     def count(self, lowest: Points | None = None, highest: Points | None = None, **where: Unpack[Where]) -> int:
         """Count the users of a ranking, or those between two scores."""
         bounds, found = self._bounds(lowest, highest), self._find(where)
-        return self.store.count(found, *bounds)[1] if found else 0
+        return self._read(found, lambda source: source.count(found, *bounds)).value if found else 0
 
     def totals(self) -> dict[str, int]:
         """Count the users in the running period of every window, in one call."""
         rankings = self._places.running(self._clock())
         if not rankings:
             return {}
-        found, _ = self.store.entries(rankings, self.board.ranking, [])
+        found = self._route.read(rankings, lambda source: source.entries(rankings, self.board.ranking, []))
         return {ranking.window: total for ranking, (total, _) in zip(rankings, found, strict=True)}
 
     def periods(self, window: str) -> list[str]:
-        """List the ids of a window's periods that Redis keeps, the newest first."""
-        return self._places.periods(self._clock(), window)
+        """List the ids of a window's periods that can be read, the newest first: those in Redis, then the archived ones."""
+        return list(dict.fromkeys((*self._places.periods(self._clock(), window), *self.archived_periods(window))))
+
+    def archived_periods(self, window: str) -> list[str]:
+        """List the ids of a window's archived periods, the newest first: the latest 366."""
+        return self._route.archived_periods(self.board.window(window).name)
+
+    def _read(self, ranking: Ranking, ask: Callable[[Source], A]) -> A:
+        return self._route.read([ranking], ask)
 
     def _find(self, where: Where) -> Ranking | None:
         return self._places.find(self._clock(), where)
@@ -165,43 +180,36 @@ class Reader:
             how["period"] = period_of(cursor, self.board.name, self._window_name(how))  # pages stay where they began
         kind, found = self._open(how)
         limit, offset = as_count(limit, "limit"), as_count(offset, "offset", 2**53 - 1)
-        one_more = limit + 1  # tells whether there is a next page
         if found is None:
-            return self._as_page(Rows(0, 0, []), kind, None, how, None)
+            return self._as_page(NOTHING, kind, None, how, None)
+        ask = self._asking(found, kind, limit + 1, offset, cursor, lowest, highest, how.get("metadata", False))
+        return self._as_page(self._read(found, ask), kind, found, how, limit)  # one more tells whether there is a next page
+
+    def _asking(
+        self,
+        found: Ranking,
+        kind: RankingKind,
+        limit: int,
+        offset: int,
+        cursor: str | None,
+        lowest: Number | None,
+        highest: Number | None,
+        metadata: bool,
+    ) -> Callable[[Source], Rows]:
+        """Give what a source is asked for a page."""
         if cursor is not None:
             position = read_cursor(cursor, self._cursor_place(found, kind), self.board)
-            rows = self.store.after(found, kind, position, one_more, lowest=lowest, highest=highest)
-        elif lowest is None and highest is None:
-            return self._first_page(found, kind, offset, limit, how)
-        else:
-            rows = self.store.range(found, kind, lowest, highest, offset, one_more)
-        return self._as_page(rows, kind, found, how, limit)
+            return lambda source: source.after(found, kind, position, limit, lowest=lowest, highest=highest, metadata=metadata)
+        if lowest is None and highest is None:
+            return lambda source: source.page(found, kind, offset, limit, metadata=metadata)
+        return lambda source: source.range(found, kind, lowest, highest, offset, limit, metadata=metadata)
 
-    def _first_page(self, found: Ranking, kind: RankingKind, offset: int, limit: int, how: How) -> Page:
-        """Read a page by its index, and with it the profiles of those who stood there before."""
-        page = (found.keys[0], offset, limit)
-        likely, metadata = self._naming.likely(page), how.get("metadata", False)
-        rows, replies = self.store.page(found, kind, offset, limit + 1, profiles=self._naming.commands(likely, metadata))
-        read = self._as_page(rows, kind, found, how, limit, self._naming.read(likely, replies))
-        self._naming.remember(page, tuple(entry.user_id for entry in read.entries))
-        return read
-
-    def _as_page(
-        self,
-        rows: Rows,
-        kind: RankingKind,
-        found: Ranking | None,
-        how: How,
-        limit: int | None,
-        known: Profiles = NOBODY,
-    ) -> Page:
+    def _as_page(self, rows: Rows, kind: RankingKind, found: Ranking | None, how: How, limit: int | None) -> Page:
         entries, cursor = rows.entries[:limit], None
         if found and entries and len(entries) < len(rows.entries):
-            last = entries[-1]
-            cursor = write_cursor(self._cursor_place(found, kind), Position(last.score, last.at, last.user_id))
+            cursor = write_cursor(self._cursor_place(found, kind), _behind(rows, len(entries)))
         place = self._place_of(found, kind, how)
-        named = self._naming.name(entries, how.get("metadata", False), known)
-        return Page(tuple(named), rows.total, cursor, *place, rows.number)
+        return Page(tuple(entries), rows.total, cursor, *place, rows.number, rows.degraded)
 
     def _window_name(self, how: How) -> str:
         return how.get("window") or self.board.windows[0].name
@@ -226,10 +234,16 @@ class Reader:
         self, rankings: Sequence[Ranking], kind: RankingKind, user_ids: Sequence[str], how: How
     ) -> list[list[Entry | None]]:
         """Give, for each ranking, the entries of known users; they and the profiles come in one trip."""
-        asked = self._naming.commands(user_ids, how.get("metadata", False))
-        found, replies = self.store.entries(rankings, kind, user_ids, profiles=asked)
-        known = self._naming.read(user_ids, replies)
-        return [[entry and with_profile(entry, known.get(entry.user_id, Profile())) for entry in rows] for _, rows in found]
+        metadata = how.get("metadata", False)
+        read = self._route.read(rankings, lambda source: source.entries(rankings, kind, user_ids, metadata=metadata))
+        return [found.entries for found in read]
+
+
+def _behind(rows: Rows, count: int) -> Position:
+    """Give the position of the last of some entries."""
+    last = rows.entries[count - 1]
+    erased = not last.user_id and rows.start is not None
+    return Position(last.score, last.at, (rows.start or 0) + count if erased else last.user_id)
 
 
 def as_count(value: int, what: str, most: int = LARGEST_PAGE) -> int:

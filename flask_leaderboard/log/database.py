@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from alembic.util import CommandError
 from sqlalchemy import URL, Connection, Engine, Insert, Table, insert, make_url
@@ -16,11 +16,15 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from ..errors import ConfigurationError, LogUnavailableError
-from .engines import borrow_engine, make_engine
+from .engines import SNAPSHOT, borrow_engine, make_engine
 from .migrating import current, newest, upgrade
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
 TRIES = 5
+_SNAPSHOTS: dict[str, dict[str, Any]] = {
+    "sqlite": {SNAPSHOT: True},
+    "postgresql": {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True},
+}
 T = TypeVar("T")
 
 
@@ -56,6 +60,17 @@ class Database:
         self._see_to_tables()
         with self.connect() as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Give a connection that sees all tables as they are at one moment, for reading; it keeps nobody waiting."""
+        self._see_to_tables()
+        with self.connect() as connection:
+            chosen = connection.execution_options(
+                **_SNAPSHOTS.get(connection.dialect.name, {"isolation_level": "REPEATABLE READ"})
+            )
+            with chosen.begin():
+                yield chosen
 
     def attempt(self, work: Callable[[Connection], T]) -> T:
         """Do work in a transaction, again where the database gave it up in favour of another one."""

@@ -17,6 +17,8 @@ ISOLATION = "READ COMMITTED"
 WRITE_AHEAD = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
 AS_THE_HOST_WRITES = ("synchronous=EXTRA", "foreign_keys=ON")
 """The journal's mode belongs to the file, so it stays as the host has it; without a write-ahead log only EXTRA is durable."""
+SNAPSHOT = "leaderboard_snapshot"
+"""The option of a connection to SQLite that only reads."""
 
 
 def make_engine(url: URL) -> Engine:
@@ -57,7 +59,7 @@ def _make_sqlite_engine(url: URL, settings: tuple[str, ...]) -> Engine:
     # the parent has removed.
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, poolclass=NullPool)
     event.listen(engine, "connect", _set_up_sqlite(settings))
-    event.listen(engine, "begin", _begin_immediate)
+    event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -70,8 +72,10 @@ def _set_up_sqlite(settings: tuple[str, ...]) -> Callable[[Any, Any], None]:
     return set_up
 
 
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def _begin(connection: Connection) -> None:
+    """Begin as a writer, who waits his turn; one who only reads sees a snapshot."""
+    reads = connection.get_execution_options().get(SNAPSHOT, False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
 def _is_in_memory(url: URL) -> bool:

@@ -122,10 +122,13 @@ class EventLog:
         with self._database.begin() as connection:
             return self.lock(connection, board).head
 
-    def head(self) -> int:
-        """Give the number of the last event, 0 where there is none."""
-        with self._database.begin() as connection:
-            return connection.scalar(select(boards.c.head).where(boards.c.name == self._board.name)) or 0
+    def head(self, connection: Connection | None = None) -> int:
+        """Give the number of the last event, 0 where there is none; as a connection sees it, where one is given."""
+        query = select(boards.c.head).where(boards.c.name == self._board.name)
+        if connection is not None:
+            return connection.scalar(query) or 0
+        with self._database.begin() as own:
+            return own.scalar(query) or 0
 
     def read(self, after: int, limit: int, connection: Connection | None = None) -> list[Event]:
         """Give the events behind a number, in order; through a connection where its transaction needs them."""

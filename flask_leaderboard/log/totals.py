@@ -68,6 +68,13 @@ class Totals:
         with self._database.begin() as connection:
             yield connection, self._lock(connection, shared=True)
 
+    @contextmanager
+    def snapshot(self) -> Iterator[tuple[Connection, int]]:
+        """Give a connection that sees the totals at one number, while others may go on folding."""
+        mine = projections.c.board == self._log.board_row()
+        with self._database.snapshot() as connection:
+            yield connection, connection.scalar(select(projections.c.folded).where(mine)) or 0
+
     def rows(self) -> RankingRows:
         """Give what finds the rows of the board's rankings."""
         return RankingRows(self._board, self._database, self._log.board_row())

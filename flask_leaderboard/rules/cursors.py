@@ -12,7 +12,7 @@ from .board import Board
 from .identity import check_user_id
 from .instants import LATEST
 from .results import Position
-from .scores import number_text
+from .scores import LARGEST_INTEGER, number_text
 
 
 def write_cursor(place: str, position: Position) -> str:
@@ -22,22 +22,22 @@ def write_cursor(place: str, position: Position) -> str:
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def read_cursor(cursor: str, place: str, board: Board) -> tuple[str, int | None, str]:
-    """Give score text, time and user of a cursor that was written for this place of the board."""
+def read_cursor(cursor: str, place: str, board: Board) -> Position:
+    """Give the position behind a cursor that was written for this place of the board."""
     written_for, score, at, user_id = _fields(cursor)
     if written_for != place:
         raise CursorError(
             f"the cursor belongs to {written_for!r}, not {place!r}: repeat the call it came from, or start without it"
         )
     try:
-        check_user_id(user_id)
-        if number_text(board.number(board.read_number(score))) != score or not (
-            at is None or (type(at) is int and 0 <= at < LATEST)
-        ):
+        if type(user_id) is not int or not 0 <= user_id <= LARGEST_INTEGER:
+            check_user_id(user_id)
+        number = board.number(board.read_number(score))
+        if number_text(number) != score or not (at is None or (type(at) is int and 0 <= at < LATEST)):
             raise _strange(cursor)
     except (ValueError, TypeError, InputError):
         raise _strange(cursor) from None
-    return score, at, user_id
+    return Position(number, at, user_id)
 
 
 def period_of(cursor: str, board_name: str, window_name: str) -> str | None:

@@ -96,7 +96,11 @@ def fold_points(update: str, old: float | None, points: float) -> float:
 
 def tie_of(board: Board, at: int) -> int:
     """Give what orders equals, the lower before: as fine as the board tells times apart."""
-    if board.tie_break == "member":
+    return tie_at(at, board.tie_break, duration(board.tie_resolution))
+
+
+def tie_at(at: int, tie_break: str, resolution: int) -> int:
+    if tie_break == "member":
         return 0
-    tick = at // duration(board.tie_resolution)
-    return -tick if board.tie_break == "last" else tick
+    tick = at // resolution
+    return -tick if tie_break == "last" else tick

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from .scores import Number
 
 RankingKind = Literal["sparse", "unique", "modified", "dense"]
 RANKING_KINDS: tuple[RankingKind, ...] = ("sparse", "unique", "modified", "dense")
+T = TypeVar("T")
 
 
 class Change(NamedTuple):
@@ -81,6 +82,34 @@ class Entry(NamedTuple):
     metadata: Mapping[str, Any] | None = None
 
 
+class Rows(NamedTuple):
+    """A piece of a ranking: the number the board stands at, the ranking's size, and entries.
+
+    `start` is how many stand before the first of them, where the source knows. What was read from SQL while Redis could not be
+    used is `degraded`.
+    """
+
+    number: int
+    total: int
+    entries: list[Entry]
+    start: int | None = None
+    degraded: bool = False
+
+
+class Found(NamedTuple):
+    """The size of a ranking, and the entries of users in it: None for those who are not ranked."""
+
+    total: int
+    entries: list[Entry | None]
+
+
+class Measure(NamedTuple, Generic[T]):
+    """The size of a ranking, and what was measured in it."""
+
+    total: int
+    value: T
+
+
 class Place(NamedTuple):
     """The ranking that a read is about; `period` is None where the window has none running."""
 
@@ -108,18 +137,22 @@ class FriendEntry:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in a ranking, whether or not an entry stands there: what a cursor points behind."""
+    """A place in a ranking, whether or not an entry stands there: what a cursor points behind.
+
+    Where a user who was erased stands in an archive, `user_id` is how many stand up to there.
+    """
 
     score: Number
     at: int | None
-    user_id: str
+    user_id: str | int
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """Entries of a ranking in order, and where to go on.
 
-    `total` is the size of the ranking, `cursor` None at the end, `period` None where the window has none running.
+    `total` is the size of the ranking, `cursor` None at the end, `period` None where the window has none running. A page that is
+    `degraded` was read from SQL: as exact, but slower.
     """
 
     entries: tuple[Entry, ...]
@@ -130,3 +163,4 @@ class Page:
     segment: str | None
     ranking: RankingKind
     number: int
+    degraded: bool = False

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import StoreUnavailableError
 from ..rules.board import Board
 from ..rules.instants import duration
-from ..rules.results import Entry, RankingKind
+from ..rules.results import Found, Measure, RankingKind, Rows
 from ..rules.scores import Number, number_text
 from ..rules.segments import Segment
 from ..rules.windows import Period, Window
@@ -22,7 +22,7 @@ from .journal import Journal
 from .keys import BoardKeys
 from .rankings import Ranking, RankingBook
 from .rates import RateCounts
-from .rows import Rows, read_entry, read_rows
+from .rows import read_entry, read_rows
 from .streams import Stream, open_stream
 from .submit_stream import SubmitStream
 from .terms import Terms
@@ -119,7 +119,7 @@ class BoardStore:
 
     def entries(
         self, rankings: Sequence[Ranking], kind: RankingKind, user_ids: Sequence[str], *, profiles: Commands = ()
-    ) -> tuple[list[tuple[int, list[Entry | None]]], list[Any]]:
+    ) -> tuple[list[Found], list[Any]]:
         """Give, for each ranking, its size and the users' entries with percentiles; `profiles` are asked in the same trip."""
         keys = [self.keys.board, *(key for ranking in rankings for key in ranking.keys)]
         lines = [ranking.line for ranking in rankings]
@@ -127,21 +127,21 @@ class BoardStore:
         (_, *replies), *others = self._ask("entries", keys, args, *profiles)
         found = []
         for total, *rows in replies:
-            found.append((total, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]))
+            found.append(Found(total, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]))
         return found, others
 
-    def count(self, ranking: Ranking, lowest: Number | None, highest: Number | None) -> tuple[int, int]:
-        """Give the size of the ranking and how many of its scores lie between two scores."""
+    def count(self, ranking: Ranking, lowest: Number | None, highest: Number | None) -> Measure[int]:
+        """Tell how many scores of a ranking lie between two scores."""
         _, total, counted = self._read("count", ranking, _bound(lowest), _bound(highest))
-        return total, counted
+        return Measure(total, counted)
 
-    def percentile(self, ranking: Ranking, user_id: str) -> float | None:
-        _, _, _, percentile = self._read("percentile", ranking, user_id)
-        return None if percentile is None else float(percentile)
+    def percentile(self, ranking: Ranking, user_id: str) -> Measure[float | None]:
+        _, total, _, percentile = self._read("percentile", ranking, user_id)
+        return Measure(total, None if percentile is None else float(percentile))
 
-    def score_at(self, ranking: Ranking, tenths: int) -> Number | None:
-        _, _, score = self._read("score_at", ranking, tenths)
-        return None if score is None else self.board.read_number(score)
+    def score_at(self, ranking: Ranking, tenths: int) -> Measure[Number | None]:
+        _, total, score = self._read("score_at", ranking, tenths)
+        return Measure(total, None if score is None else self.board.read_number(score))
 
     def move(
         self, source: Ranking, destination: Ranking, user_id: str, lowest: Number | None, end: Number | None

@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..rules.board import Board
-from ..rules.results import Entry
-
-
-class Rows(NamedTuple):
-    """A reply to a page command: the number the board stands at, the ranking's size, and entries."""
-
-    number: int
-    total: int
-    entries: list[Entry]
+from ..rules.results import Entry, Rows
 
 
 def read_rows(board: Board, reply: Sequence[Any]) -> Rows:

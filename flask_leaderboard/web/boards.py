@@ -53,7 +53,7 @@ def _window(leaderboard: Leaderboard, window: Window, totals: dict[str, int], pe
         "encoding": leaderboard.board.encoding(window.name).kind,
         "period": leaderboard.place(window=window.name).period,
         "periods": leaderboard.periods(window.name),
-        "archived": [],
+        "archived": leaderboard.archived_periods(window.name),
         "count": totals.get(window.name, 0),
     }
     if percentile is not None:

@@ -9,11 +9,14 @@ from flask import Request, Response
 from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import MethodNotAllowed
 
+from ..engine.routing import noting_reads
 from .answers import Answer, write_answer
 from .bodies import limit_body, read_body
 from .operations import Call, Operation
 from .problems import FieldsError
 from .service import Service
+
+NO_STORE = "no-store"
 
 
 def dispatch(service: Service, request: Request, operations: Mapping[str, Operation], path: Mapping[str, str]) -> Response:
@@ -27,7 +30,7 @@ def dispatch(service: Service, request: Request, operations: Mapping[str, Operat
     _check_caller(service, request, operation, path)
     if operation.shared:
         key = (operation.name, request.path, request.query_string)
-        answer = service.cache.get(key, lambda: _answer(service, request, operation, path))
+        answer = service.cache.get(key, lambda: _answer(service, request, operation, path), _may_be_kept)
     else:
         answer = _answer(service, request, operation, path)
     service.hub.tell_of_closed()
@@ -57,10 +60,17 @@ def _answer(service: Service, request: Request, operation: Operation, path: Mapp
     query = load(operation.query, _query(request), "query") if request.query_string else {}
     body = load(operation.body, read_body(request), "body") if operation.body is not None else None
     as_of = service.hub.clock() if operation.dated else None
-    content = operation.run(Call(service, path, query, body))
+    with noting_reads() as notes:
+        content = operation.run(Call(service, path, query, body))
     status = 202 if operation.may_pend and content["pending"] else 200
+    if notes.degraded:
+        return write_answer({**content, "degraded": True}, as_of=as_of, cache_control=NO_STORE, tagged=False, status=status)
     cache_control = _cache_control(service, operation)
     return write_answer(content, as_of=as_of, cache_control=cache_control, tagged=operation.shared, status=status)
+
+
+def _may_be_kept(answer: Answer) -> bool:
+    return answer.cache_control != NO_STORE
 
 
 def _query(request: Request) -> dict[str, str]:
@@ -76,4 +86,4 @@ def _cache_control(service: Service, operation: Operation) -> str:
     if operation.shared:
         keeper = "public" if service.reads_are_public else "private"
         return f"{keeper}, max-age={service.settings.max_age_s}"
-    return "private, no-cache" if operation.role == "read" else "no-store"
+    return "private, no-cache" if operation.role == "read" else NO_STORE

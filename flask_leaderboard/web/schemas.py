@@ -130,6 +130,10 @@ class NothingSchema(Strict):
 # What is answered
 
 
+class ReadingSchema(Strict):
+    degraded = fields.Bool(metadata=told("true where Redis could not be used, and SQL was read in its place; else left out"))
+
+
 class ChangeSchema(Strict):
     window = fields.Str(required=True)
     period = fields.Str(required=True)
@@ -189,7 +193,7 @@ class FriendSchema(RatedEntrySchema):
     board_rank = fields.Int(required=True, metadata=told("The rank on the board; 'rank' is the one among those asked for"))
 
 
-class WhereSchema(Strict):
+class WhereSchema(ReadingSchema):
     board = fields.Str(required=True)
     window = fields.Str(required=True)
     period = fields.Str(required=True, allow_none=True, metadata=told("null where the window has none running"))
@@ -222,7 +226,7 @@ class UserInfoSchema(Strict):
     percentile = fields.Float()
 
 
-class UserRankSchema(Strict):
+class UserRankSchema(ReadingSchema):
     user_info = fields.Nested(UserInfoSchema, required=True)
     windows = fields.List(fields.Nested(StandingSchema), metadata=told("With window=*: every window the user is ranked in"))
     board = fields.Str(required=True)
@@ -264,13 +268,13 @@ class WindowSchema(Strict):
     calendar = fields.Str(required=True, metadata=told("What decides where periods begin: a time zone, a length, start and end"))
     encoding = fields.Str(required=True)
     period = fields.Str(required=True, allow_none=True)
-    periods = fields.List(fields.Str(), required=True, metadata=told("Periods that are kept, the newest first"))
-    archived = fields.List(fields.Str(), required=True)
+    periods = fields.List(fields.Str(), required=True, metadata=told("Periods that can be read, the newest first"))
+    archived = fields.List(fields.Str(), required=True, metadata=told("Those of them that are archived: the newest 366"))
     count = fields.Int(required=True, metadata=told("Users ranked in the running period"))
     score_at_percentile = fields.Float(allow_none=True)
 
 
-class BoardSchema(Strict):
+class BoardSchema(ReadingSchema):
     name = fields.Str(required=True)
     update = fields.Str(required=True)
     updates = fields.List(fields.Str(), required=True)
@@ -287,7 +291,7 @@ class BoardSchema(Strict):
     windows = fields.List(fields.Nested(WindowSchema), required=True)
 
 
-class BoardsSchema(Strict):
+class BoardsSchema(ReadingSchema):
     data = fields.List(fields.Nested(BoardSchema), required=True)
     count = fields.Int(required=True)
 

@@ -131,7 +131,7 @@ class Round:
         database = Database(database_url(self._url, self._folder))
         try:
             log = EventLog(BOARD, database)
-            board = Leaderboard(BOARD, self.redis.client, log=log)
+            board = Leaderboard(BOARD, self.redis.client, log=log, fallback_rows=0)  # Redis is judged, not SQL
             until(lambda: board.count() >= 0, passing=(Exception,))
             events = log.read(0, 1_000_000)
             journals = [read_journal(path) for path in sorted(self._folder.glob("player-*"))]

@@ -61,7 +61,7 @@ def play(board: Leaderboard | WebBoard, journal: Any, seed: str) -> None:
 def sabotage(what: str) -> None:
     """Take away what the promises hang on, to show that the judge would see it."""
     if what == "detector":
-        Standing.look = lambda self: None  # type: ignore[method-assign]
+        Standing.look = lambda self, **_: None  # type: ignore[method-assign]
         Standing.is_behind = lambda self, *_: False  # type: ignore[method-assign]
     elif what == "order":
         source = bundle.script_text("apply").replace("if opened.seq < first - 1 then", "if false then")

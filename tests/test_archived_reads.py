@@ -165,6 +165,30 @@ def test_days_that_nobody_archived_are_read_from_totals(valkey: Redis, database:
         board.top(window="daily", period="nonsense")
 
 
+def test_users_erased_before_the_archive_keep_their_place(valkey: Redis, database: Database, clock: SetClock) -> None:
+    board = open_board(arena(tie_break="member"), valkey, database, clock)
+    board.submit_many([Submission(f"user{n}", n % 2) for n in range(8)])
+    assert board.count() == 8
+    clock.now += 3 * DAY
+    assert board.top(**WHERE).total == 8
+    gone = ["user3", "user5", "user0"]
+    with database.begin() as connection:
+        connection.execute(update(users).where(users.c.user_id.in_(gone)).values(user_id=None, name="still here"))
+    wanted = [(1, ""), (2, ""), (3, "user1"), (4, "user7"), (5, ""), (6, "user2"), (7, "user4"), (8, "user6")]
+    how: dict[str, Any] = {**WHERE, "ranking": "unique"}
+    for size in (1, 3):
+        page = board.top(size, **how)
+        seen = list(page.entries)
+        while page.cursor:
+            page = board.top(size, cursor=page.cursor, **how)
+            seen += page.entries
+        assert [(entry.rank, entry.user_id) for entry in seen] == wanted
+        assert {entry.user_name for entry in seen} == {None}
+    entry = board.rank("user7", **how)
+    assert entry is not None
+    assert entry.rank == 4
+
+
 def test_half_an_archive_is_not_read(played: Leaderboard, database: Database) -> None:
     """Standings count only when the period is marked as archived: before, the totals are the truth."""
     with database.begin() as connection:

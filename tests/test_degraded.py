@@ -114,6 +114,18 @@ def test_cursors_cross_from_redis_to_sql(make: Callable[..., Flask], server: Ser
     assert seen == whole
 
 
+def test_cursors_without_a_secret_key_hold_where_the_secret_is_known(make: Callable[..., Flask], server: Server) -> None:
+    app, other = make(), make()
+    app.secret_key = other.secret_key = None
+    fill(app)
+    cursor = app.test_client().get("/v1/scores?limit=3").json["cursor"]
+    server.stop()
+    service_of(app).hub._secret_until = 0.0
+    assert app.test_client().get(f"/v1/scores?limit=100&cursor={cursor}").json["count"] == 9
+    assert other.test_client().get("/v1/scores?limit=100").json["count"] == 12
+    assert code(other.test_client().get("/v1/scores?limit=3")) == (503, "store_unavailable")
+
+
 def test_what_was_submitted_without_redis_is_read(make: Callable[..., Flask], server: Server) -> None:
     app = make()
     fill(app)

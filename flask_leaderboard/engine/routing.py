@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ from .sources import Source
 
 Answer = Rows | list[Found] | Measure[int] | Measure[float | None]
 A = TypeVar("A", bound=Answer)
+_logger = logging.getLogger("flask_leaderboard")
 
 
 class ReadNotes:
@@ -70,6 +72,8 @@ class ToRedisOrSql:
         self._shelf = shelf
         self._clock = clock
         self._archived: dict[str, list[str]] = {}
+        self._name = board.name
+        self._told = False
 
     def read(self, rankings: Sequence[Ranking], ask: Callable[[Source], A]) -> A:
         now = self._clock()
@@ -79,6 +83,7 @@ class ToRedisOrSql:
             answer = ask(self._live)
         except StoreUnavailableError as reason:
             return self._stand_in(rankings, ask, reason)
+        self._told = False
         if _is_empty(answer) and any(self._is_over(ranking, now) for ranking in rankings):
             archived = self._shelf.read_archived(rankings, ask)
             return answer if archived is None else archived
@@ -96,6 +101,9 @@ class ToRedisOrSql:
     def _stand_in(self, rankings: Sequence[Ranking], ask: Callable[[Source], A], reason: StoreUnavailableError) -> A:
         if not self._shelf.stands_in:
             raise reason
+        if not self._told:  # once, not for every read
+            _logger.warning("board '%s' is read from SQL: %s", self._name, reason)
+        self._told = True
         try:
             answer, degraded = self._shelf.read(rankings, ask)
         except StoreUnavailableError as error:

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ..errors import LogMismatchError, LogUnavailableError, StoreUnavailableError
+from ..errors import LeaderboardError, LogMismatchError, LogUnavailableError, StoreUnavailableError
 from ..log.event_log import EventLog
 from ..store.board_store import BoardStore
 from .folding import Folder
@@ -123,7 +123,7 @@ class Standing:
         try:
             work()
             self._trusts, self._takes_long = True, False
-        except StoreUnavailableError:
+        except LeaderboardError:
             self._trusts = False
             if time.monotonic() - began > LONG_SECONDS:
                 self._rest_until = time.monotonic() + REST_SECONDS

@@ -12,12 +12,14 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Select, func, sele
 from ..rules.results import RankingKind
 from ..rules.scales import Scale
 from .bulk import parts
-from .ranks import Row, mine, profile_columns
+from .ranks import Row, known_of, mine, profile_columns
 from .tables import totals, users
 
-_standing, _tie, _user_id = totals.c.standing, totals.c.tie, users.c.user_id
+_standing, _tie = totals.c.standing, totals.c.tie
+_user_id = func.coalesce(users.c.user_id, "")
+"""Who was erased after a period was over stands in it without an id, before those who have one."""
 NAMED = totals.join(users, users.c.id == totals.c.user)
-ORDER = (_standing, _tie, _user_id)
+ORDER = (_standing, _tie, _user_id, totals.c.user)
 Condition = ColumnElement[bool]
 
 
@@ -36,7 +38,7 @@ class CountedRanks:
         self._profiles = profile_columns(metadata)
 
     def of_users(self, user_ids: Sequence[str], kind: RankingKind) -> list[Row]:
-        rows = [row for part in parts(user_ids) for row in self._fetch(_user_id.in_(part))]
+        rows = [row for part in parts(user_ids) for row in self._fetch(users.c.user_id.in_(part))]
         better = self._before(_standing, (row.standing for row in rows))
         ranks = self._ranks(rows, kind, better)
         return [_row(row, ranks[row.user_id], better[row.standing]) for row in rows]
@@ -65,6 +67,8 @@ class CountedRanks:
         return float(self._connection.scalars(query).one())
 
     def index_after(self, standing: float, tie: int, user: str | int) -> int:
+        if isinstance(user, int):
+            return user
         same = _standing == standing
         upto = self._count(same, _tie == tie, _user_id <= user, source=NAMED)
         return self.better(standing) + self._count(same, _tie < tie) + upto
@@ -165,4 +169,4 @@ def count_rows(connection: Connection, ranking: int, most: int) -> int:
 
 
 def _row(row: Any, rank: int, better: int | None = None) -> Row:
-    return Row(rank, row.user_id, row.name, getattr(row, "profile", None), row.standing, row.at, better)
+    return Row(rank, *known_of(row), row.standing, row.at, better)

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, func, select
 from ..rules.results import RankingKind
 from ..rules.scales import Scale
 from .bulk import parts
-from .ranks import Row, mine, profile_columns
+from .ranks import Row, known_of, mine, profile_columns
 from .tables import standings, users
 
 _standing, _tie, _position = standings.c.standing, standings.c.tie, standings.c.position
@@ -67,6 +67,4 @@ class KeptRanks:
 
 
 def _row(row: Any) -> Row:
-    erased = row.user_id is None
-    profile = None if erased else getattr(row, "profile", None)
-    return Row(row.rank, row.user_id, None if erased else row.name, profile, row.standing, row.at, row.first - 1)
+    return Row(row.rank, *known_of(row), row.standing, row.at, row.first - 1)

@@ -55,6 +55,11 @@ def profile_columns(metadata: bool) -> list[ColumnElement[Any]]:
     return [*wanted, users.c.profile] if metadata else wanted
 
 
+def known_of(row: Any) -> tuple[str | None, str | None, str | None]:
+    """Give id, name and profile of a row's user; nothing of one who was erased."""
+    return (None, None, None) if row.user_id is None else (row.user_id, row.name, getattr(row, "profile", None))
+
+
 def mine(table: Table, ranking: int) -> ColumnElement[bool]:
     """Give the condition that a row is of a ranking."""
     return table.c.ranking == ranking

@@ -136,8 +136,8 @@ class SqlReader:
         total = count_rows(self._connection, ranking, self._most_rows)
         if total > self._most_rows:
             raise StoreUnavailableError(
-                f"the ranking has more than {self._most_rows} users, too many to count in SQL in place of Redis:"
-                " wait until Redis is back, or raise LEADERBOARD_FALLBACK_ROWS"
+                f"the ranking has more than {self._most_rows} users, too many to count in SQL:"
+                " wait until Redis is back or the period is archived, or raise LEADERBOARD_FALLBACK_ROWS"
             )
         return CountedRanks(self._connection, ranking, self._scale, total, metadata=metadata)
 

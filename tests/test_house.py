@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "signals": set(),
     "web": {"errors", "version", "config", "rules", "store", "log", "engine", "web"},
     "globals": {"engine", "web"},
-    "cli": {"errors", "rules", "log", "engine", "globals"},
+    "cli": {"errors", "rules", "log", "engine", "globals", "cli"},
     "extension": {"errors", "cli", "config", "rules", "backends", "engine", "log", "signals", "web"},
 }
 NO_SERVER = {"rules", "log", "errors", "version", "config", "signals", "web", "globals", "cli", "extension"}

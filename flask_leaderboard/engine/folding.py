@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import LeaderboardError, StoreUnavailableError
@@ -26,6 +26,8 @@ GAP_SECONDS = 0.05
 """How long events that another process has written are waited for before they are folded in its place."""
 LONGEST_CATCH_UP_SECONDS = 1.0
 EVENTS_A_READ = 1000
+MOST_REPLAYED = 20_000
+"""Where Redis is further behind, its data is loaded from the totals instead."""
 LAST = 2**63 - 1
 LENT_US = 3600 * MICROSECONDS
 _logger = logging.getLogger("flask_leaderboard")
@@ -40,7 +42,7 @@ class Entry(NamedTuple):
 
 
 class Folder:
-    """Folds events of a board."""
+    """Folds events of a board. `recover` is called, where there is one, when Redis is too far behind for that."""
 
     def __init__(self, board: Board, store: BoardStore, places: Places, log: EventLog) -> None:
         self._board = board
@@ -49,6 +51,7 @@ class Folder:
         self._log = log
         self._spots = Spots(board)
         self._catching_up = threading.Lock()
+        self.recover: Callable[[], None] | None = None
         self._lent: dict[tuple[str, str, str | None], Ranking] = {}
 
     def fold(self, entries: Sequence[Entry], kind: str, lines: dict[int, bytes]) -> None:
@@ -83,11 +86,25 @@ class Folder:
         """Fold what the log has up to a number and Redis has not; say so where it takes long, the next call goes on."""
         deadline = time.monotonic() + LONGEST_CATCH_UP_SECONDS
         with self._catching_up:
-            while events := self._missing(through):
-                self._replay(events)
+            if self.recover is not None and self._is_far_behind():
+                self.recover()
+                raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
+            while self.advance(through):
                 if time.monotonic() > deadline:
                     raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
-            self._give_back()
+            self.give_back()
+
+    def _is_far_behind(self) -> bool:
+        """Tell whether there is more to replay than it takes to load the totals, or something that can't be replayed."""
+        folded = self._store.number()
+        pruned, head = self._log.extent()
+        return folded < pruned or head - folded > MOST_REPLAYED
+
+    def advance(self, through: int) -> bool:
+        """Fold the next events up to a number; False where there is none."""
+        events = self._missing(through)
+        self._replay(events)
+        return bool(events)
 
     def _missing(self, through: int) -> list[Event]:
         folded = self._store.number()
@@ -135,7 +152,8 @@ class Folder:
             self._lent[identity] = self._store.rankings.lend(window, period, label, now + LENT_US)
         return self._lent[identity]
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
+        """Drop what was lent."""
         keys = [key for ranking in self._lent.values() for key in ranking.data_keys]
         if keys:
             self._store.drop(keys)

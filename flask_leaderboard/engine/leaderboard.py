@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 from redis import Redis
 
@@ -27,10 +28,13 @@ from .closings import Closed, Closings
 from .ledger import Ledger
 from .places import Places
 from .reading import LARGEST_PAGE, Clock, Reader, as_count, system_clock
+from .rebuilding import Progress, Rebuilt
 from .removing import remove_user
 from .seasons import Seasons
 from .submitting import Submitter
+from .upkeep import Upkeep
 
+T = TypeVar("T")
 _logger = logging.getLogger("flask_leaderboard")
 
 
@@ -67,6 +71,9 @@ class Leaderboard(Reader):
         if board.mode == "ledger" and log is None:
             raise ConfigurationError(f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)")
         self._ledger = Ledger(board, store, self._places, log) if board.mode == "ledger" and log is not None else None
+        self._upkeep: Upkeep | None = None
+        if self._ledger is not None:
+            self._upkeep = Upkeep(board, store, self._places, self._seasons, self._ledger.log, self._ledger.folder, clock)
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 
@@ -109,11 +116,21 @@ class Leaderboard(Reader):
 
     def history(self, user_id: str, *, limit: int = 10, before: int | None = None) -> list[Event]:
         """Give a user's events in the log, newest first; `before` is the number of one to go on from."""
-        if self._ledger is None:
-            raise NoLogError(f"board {self.board.name!r} keeps no log: declare it with mode='ledger'")
         if before is not None:
             as_count(before, "before", 2**53 - 1)
-        return self._ledger.log.history(check_user_id(user_id), as_count(limit, "limit", LARGEST_PAGE + 1), before)
+        return self._log_of(self._ledger).log.history(check_user_id(user_id), as_count(limit, "limit", LARGEST_PAGE + 1), before)
+
+    def rebuild(self, *, windows: Sequence[str] = (), from_log: bool = False, progress: Progress | None = None) -> Rebuilt:
+        """Make the data in Redis anew from the log's totals, beside the live data, and swap it in: all, or some windows.
+
+        `from_log` makes the totals anew before, by the rules as they are now.
+        """
+        return self._log_of(self._upkeep).rebuilder.run(windows, from_log=from_log, progress=progress)
+
+    def _log_of(self, part: T | None) -> T:
+        if part is None:
+            raise NoLogError(f"board {self.board.name!r} keeps no log: declare it with mode='ledger'")
+        return part
 
     def start_season(self, season: str, *, window: str = "season") -> Period:
         """Start a season by its name."""

@@ -48,8 +48,8 @@ class Ledger:
         self._store = store
         self.log = log
         self._planner = Planner(board, store)
-        self._folder = Folder(board, store, places, log)
-        self._standing = store.guard = Standing(store, log, self._folder)
+        self.folder = Folder(board, store, places, log)
+        self._standing = store.guard = Standing(store, log, self.folder)
         self._turn = threading.Lock()
         self._waits = False
 
@@ -76,9 +76,9 @@ class Ledger:
             (logged,) = self.log.append([draft])
             assert isinstance(logged, Logged)  # noqa: S101 - a removal has no id that could be known
             with self._folding(logged.number):
-                entry = self._folder.removal(logged.number, draft)
+                entry = self.folder.removal(logged.number, draft)
                 targets = entry.targets
-                self._folder.fold([entry], self._kind(ranks), lines)
+                self.folder.fold([entry], self._kind(ranks), lines)
         line = lines.get(logged.number, b"skipped")
         if line == b"skipped":
             return Receipt(user_id, (), (), logged.number, pending=True)
@@ -122,8 +122,8 @@ class Ledger:
                 if isinstance(found, Logged) and not found.known
             ]
             with self._folding(last):
-                self._folder.fold(new, self._kind(ranks), lines)
-        self._folder.note_refusals(lines.items())
+                self.folder.fold(new, self._kind(ranks), lines)
+        self.folder.note_refusals(lines.items())
         return [self._outcome(item, found, lines, ranks) for item, found in zip(planned, logged, strict=True)]
 
     def _kind(self, ranks: bool) -> str:

@@ -22,6 +22,8 @@ from .migrating import current, newest, upgrade
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
 BUSY_SECONDS = 10
 TRIES = 5
+_DEFERRED = "leaderboard_deferred"
+"""Marks a connection that only reads: SQLite takes the lock of writers for others at once."""
 T = TypeVar("T")
 
 
@@ -54,6 +56,14 @@ class Database:
         """Give a connection with a transaction that is committed at the end of the block."""
         self._see_to_tables()
         with self.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Give a connection that sees all as it is now, whatever others write meanwhile; it keeps nobody waiting."""
+        self._see_to_tables()
+        options = {_DEFERRED: True} if self.engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+        with self.connect() as connection, connection.execution_options(**options).begin():
             yield connection
 
     def attempt(self, work: Callable[[Connection], T]) -> T:
@@ -163,7 +173,8 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    deferred = connection.get_execution_options().get(_DEFERRED, False)
+    connection.exec_driver_sql("BEGIN" if deferred else "BEGIN IMMEDIATE")
 
 
 def _gave_way(error: DBAPIError) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from sqlalchemy import Connection, Select, and_, func, insert, select, tuple_, update
@@ -23,7 +24,7 @@ class EventLog:
 
     def __init__(self, board: Board, database: Database) -> None:
         self._board = board
-        self._database = database
+        self.database = self._database = database
         self._points = events.c.points_integer if board.score_type == "integer" else events.c.points_float
         self._id: int | None = None
 
@@ -55,6 +56,12 @@ class EventLog:
         with self._database.begin() as connection:
             return connection.scalar(select(boards.c.head).where(boards.c.name == self._board.name)) or 0
 
+    def extent(self) -> tuple[int, int]:
+        """Give the number up to which events are not kept any more, and the number of the last one."""
+        with self._database.begin() as connection:
+            row = connection.execute(select(boards.c.pruned, boards.c.head).where(boards.c.name == self._board.name)).first()
+        return (0, 0) if row is None else (row.pruned, row.head)
+
     def read(self, after: int, limit: int, connection: Connection | None = None) -> list[Event]:
         """Give the events behind a number, in order; through a connection where its transaction needs them."""
         query = self._events().where(events.c.number > after).order_by(events.c.number).limit(limit)
@@ -65,13 +72,13 @@ class EventLog:
         query = self._events().where(users.c.user_id == user_id).order_by(events.c.number.desc()).limit(limit)
         return self._fetch(query if before is None else query.where(events.c.number < before))
 
-    def note_refusals(self, refusals: Iterable[tuple[int, str]]) -> None:
+    def note_refusals(self, refusals: Iterable[tuple[int, str]], connection: Connection | None = None) -> None:
         """Note with which codes the fold refused events, for those who ask later."""
         board = self.board_row()
-        with self._database.begin() as connection:
+        with nullcontext(connection) if connection else self._database.begin() as used:
             for number, code in sorted(refusals):
                 row = and_(events.c.board == board, events.c.number == number)
-                connection.execute(update(events).where(row).values(refused=code))
+                used.execute(update(events).where(row).values(refused=code))
 
     def board_row(self) -> int:
         """Give the id of the board's row, made at the first use."""

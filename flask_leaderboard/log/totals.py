@@ -62,6 +62,13 @@ class Totals:
         with self._database.begin() as connection:
             yield connection, self._lock(connection, shared=True)
 
+    @contextmanager
+    def snapshot(self) -> Iterator[tuple[Connection, int]]:
+        """Give a connection that sees the totals at one number for as long as it takes; others fold and write meanwhile."""
+        board = self._log.board_row()
+        with self._database.snapshot() as connection:
+            yield connection, connection.scalar(select(projections.c.folded).where(projections.c.board == board)) or 0
+
     def rows(self) -> RankingRows:
         """Give what finds the rows of the board's rankings."""
         return RankingRows(self._board, self._database, self._log.board_row())
@@ -98,9 +105,13 @@ class Totals:
         removed = self._removed_users(events)
         kept = self._periods_of(connection, removed) | {row.id: row for row in rows.values()}
         fold = Fold(self._board, self._held(connection, events, rows, removed), self.labels(connection))
+        refused: list[tuple[int, str]] = []
         for event, spots in zip(events, touched, strict=True):
-            self._take(fold, event, [rows[spot] for spot in spots], kept)
+            refusal = self._take(fold, event, [rows[spot] for spot in spots], kept)
+            if refusal is not None and event.refused is None:
+                refused.append((event.number, refusal))
         self._write(connection, fold)
+        self._log.note_refusals(refused, connection)
         self._move_to(connection, events[-1].number)
         return len(events)
 
@@ -109,13 +120,15 @@ class Totals:
             return ()
         return self._spots.of(event.at, event.taken_at, event.segments, self._seasons_at(event.number))
 
-    def _take(self, fold: Fold, event: Event, rows: Sequence[RankingRow], kept: dict[int, RankingRow]) -> None:
+    def _take(self, fold: Fold, event: Event, rows: Sequence[RankingRow], kept: dict[int, RankingRow]) -> str | None:
+        """Fold an event; give the code of its refusal, if it is refused."""
         if event.kind == "remove":
             held = [kept[ranking] for ranking in fold.rankings_of(event.user)]
             fold.remove(event.user, [row.id for row in held if self._is_open(row, event)])
         elif rows:
             targets = [Target(row.id, row.segment) for row in rows if not row.archived]
-            fold.submit(event.user, targets, event.points or 0, event.at, event.update)
+            return fold.submit(event.user, targets, event.points or 0, event.at, event.update)
+        return None
 
     def _is_open(self, row: RankingRow, event: Event) -> bool:
         window = self._windows.get(row.window)

@@ -72,14 +72,14 @@ class SubmitStream:
 class BoardStore:
     """Calls the commands for one board, with plain values in and out."""
 
-    def __init__(self, board: Board, caller: Caller, prefix: str) -> None:
+    def __init__(self, board: Board, caller: Caller, prefix: str, *, shadow: str | None = None) -> None:
         self.board = board
-        self.keys = BoardKeys(prefix, board.name)
+        self.keys = BoardKeys(prefix, board.name, shadow)
         self.rankings = RankingBook(board, self.keys)
         self.ids = IdMemory(self.keys, board.id_buckets, duration(board.remember_ids))
         self.rates = RateCounts(self.keys)
         self.guard: Guard = Trusting()
-        self._caller = caller
+        self.caller = self._caller = caller
         self._call = caller.call
 
     @contextmanager
@@ -168,10 +168,14 @@ class BoardStore:
         (total,) = self._call("restore", fresh.keys, [fresh.line, *lines])
         return int(total)
 
-    def swap(self, shadow_key: str, threes: Sequence[str], windows: Iterable[str]) -> bool:
-        """Put fresh keys in place of live ones; `threes` are fresh, live and free names. False where the fresh are behind."""
+    def swap(self, shadow_key: str, threes: Sequence[str], windows: Iterable[str], *, whole: bool = True) -> bool:
+        """Put fresh keys in place of live ones; `threes` are fresh, live and free names. False where the fresh are behind.
+
+        Where they are not the `whole` board, False also where they are further.
+        """
         layouts = [text for window in windows for text in (window, self.board.layout(window))]
-        _, state, *_ = self._call("swap", [self.keys.board, shadow_key, *threes], layouts)
+        extent = "whole" if whole else "part"
+        _, state, *_ = self._call("swap", [self.keys.board, shadow_key, *threes], [extent, *layouts])
         return bool(state == b"swapped")
 
     def drop(self, keys: Sequence[str], windows: Sequence[str] = ()) -> int:
@@ -219,10 +223,9 @@ class BoardStore:
         (answer,) = self._caller.ask(("SET", self.keys.claim(duty), claim, "NX", "EX", seconds))
         return None if answer is None else claim
 
-    def renew(self, duty: str, claim: str, seconds: int) -> None:
-        """Keep a duty for so many seconds more, if it is still ours."""
-        if self._holds(duty, claim):
-            self._caller.ask(("EXPIRE", self.keys.claim(duty), seconds))
+    def renew(self, duty: str, claim: str, seconds: int) -> bool:
+        """Keep a duty for so many seconds more, if it is still ours; tell whether it is."""
+        return self._holds(duty, claim) and bool(self._caller.ask(("EXPIRE", self.keys.claim(duty), seconds))[0])
 
     def release(self, duty: str, claim: str) -> None:
         """Give a duty up, if it is still ours."""

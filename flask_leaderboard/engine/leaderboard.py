@@ -25,6 +25,7 @@ from ..store.calls import Caller, Dialect
 from ..store.sharing import Shared
 from ..store.users import Users
 from .closings import Closed, Closings
+from .differences import Verified
 from .ledger import Ledger
 from .places import Places
 from .reading import LARGEST_PAGE, Clock, Reader, as_count, system_clock
@@ -126,6 +127,10 @@ class Leaderboard(Reader):
         `from_log` makes the totals anew before, by the rules as they are now.
         """
         return self._log_of(self._upkeep).rebuilder.run(windows, from_log=from_log, progress=progress)
+
+    def verify(self, *, windows: Sequence[str] = (), progress: Progress | None = None) -> Verified:
+        """Compare the data in Redis with the fold of the log, while others write: of all windows, or of some."""
+        return self._log_of(self._upkeep).verifier.run(windows, progress=progress)
 
     def _log_of(self, part: T | None) -> T:
         if part is None:

@@ -13,6 +13,7 @@ from .reading import Clock
 from .rebuilding import Rebuilder
 from .recovery import Recovery
 from .seasons import Seasons
+from .verifying import Verifier
 
 
 class Upkeep:
@@ -24,5 +25,6 @@ class Upkeep:
         self.totals = Totals(board, log.database, log)
         live = LiveRankings(board, store, places, self.totals, clock)
         self.rebuilder = Rebuilder(board, store, seasons, log, self.totals, folder, live)
+        self.verifier = Verifier(board, store, log, self.totals, live)
         self.recovery = Recovery(board.name, self.rebuilder)
         folder.recover = self.recovery.start

@@ -40,6 +40,14 @@ def dump_in_order(connection: Connection, ranking: RankingRow, part: int) -> Ite
         yield from (Held(*row) for row in result)
 
 
+def dump_levels(connection: Connection, ranking: RankingRow, part: int) -> Iterator[float]:
+    """Give the different standings of a ranking, best first."""
+    standing = _rows(ranking).selected_columns[1]
+    levels = _rows(ranking).with_only_columns(standing).distinct().order_by(standing)
+    with connection.execute(levels.execution_options(yield_per=part)) as result:
+        yield from result.scalars()
+
+
 def held_by(connection: Connection, ranking: RankingRow, names: Sequence[str]) -> dict[str, Held]:
     """Give what users hold in a ranking."""
     found = connection.execute(_rows(ranking).where(users.c.user_id.in_(names)))

@@ -141,6 +141,12 @@ class BoardStore:
             found.append((total, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]))
         return found, others
 
+    def look_up(self, ranking: Ranking, user_ids: Sequence[str]) -> tuple[int, list[Entry | None]]:
+        """Give users' entries and the number they are of, whether or not Redis is behind."""
+        args: list[Arg] = ["unique", "-", 1, ranking.line, *user_ids]
+        number, (_, *rows) = self._call("entries", [self.keys.board, *ranking.keys], args)
+        return number, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]
+
     def count(self, ranking: Ranking, lowest: Number | None, highest: Number | None) -> tuple[int, int]:
         """Give the size of the ranking and how many of its scores lie between two scores."""
         _, total, counted = self._read("count", ranking, _bound(lowest), _bound(highest))

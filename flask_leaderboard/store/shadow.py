@@ -107,7 +107,7 @@ class Shadow(BoardStore):
     def clear(self) -> None:
         """Drop what there is of it."""
         self._live.drop([self.keys.board])
-        for part in _parts(sorted(self._made())):
+        for part in _parts(sorted(self._made() | self._noted)):
             self._live.drop(part)
         self._caller.ask(("DEL", self.keys.made), ("SREM", self._live.keys.shadows, self.token))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 
 import pytest
 
@@ -48,7 +49,7 @@ def test_is_shown_in_a_terminal_and_cleared_at_the_end() -> None:
 
 def test_is_cleared_when_the_command_breaks() -> None:
     terminal = Terminal()
-    with pytest.raises(KeyboardInterrupt), Progress("lines", stream=terminal) as progress:
+    with suppress(KeyboardInterrupt), Progress("lines", stream=terminal) as progress:
         progress.show(1)
         raise KeyboardInterrupt
     assert terminal.getvalue().endswith("\r\x1b[K")

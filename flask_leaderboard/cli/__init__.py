@@ -8,7 +8,7 @@ import click
 from flask.cli import AppGroup
 
 from ..errors import LeaderboardError
-from . import looking, seasons, tables, users
+from . import looking, recovery, seasons, tables, users
 
 
 class LeaderboardGroup(AppGroup):
@@ -34,8 +34,10 @@ def make_commands() -> AppGroup:
         flask leaderboard season start season-4        begin a season
         flask leaderboard season end                   end it
         flask leaderboard db upgrade                   make or update the tables of the log
+        flask leaderboard verify --repair              compare Redis with the log, and mend it
+        flask leaderboard rebuild                      make Redis anew from the log
         """,
     )
-    for module in (looking, users, seasons, tables):
+    for module in (looking, users, seasons, tables, recovery):
         module.add_commands(group)
     return group

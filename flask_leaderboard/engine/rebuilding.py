@@ -34,10 +34,14 @@ Progress = Callable[[str, int, int | None], None]
 
 
 class Rebuilt(NamedTuple):
-    """What came of a rebuild: how many rows were loaded, and the number that Redis stood at when they were swapped in."""
+    """What came of a rebuild: how many rows were loaded, and the number that Redis stands at since.
+
+    `resumed` says that they had been loaded before, by a rebuild that was stopped.
+    """
 
     rows: int
     number: int
+    resumed: bool = False
 
 
 class _Job(NamedTuple):
@@ -70,10 +74,13 @@ class Rebuilder:
             if from_log:
                 self._forget_totals()
             self._fold_totals(job, self._log.head())
-            shadow, rows = self._resume(job, from_log=from_log) or self._load(job)
+            resumed, rows = self._resume(job, from_log=from_log), 0
+            shadow = resumed
+            if shadow is None:
+                shadow, rows = self._load(job)
             number = self._bring_in(job, shadow)
             shadow.clear()
-        return Rebuilt(rows, number)
+        return Rebuilt(rows, number, resumed is not None)
 
     def _forget_totals(self) -> None:
         pruned, _ = self._log.extent()
@@ -93,7 +100,7 @@ class Rebuilder:
             folded = self._totals.number()
             job.claim.keep()
 
-    def _resume(self, job: _Job, *, from_log: bool) -> tuple[Shadow, int] | None:
+    def _resume(self, job: _Job, *, from_log: bool) -> Shadow | None:
         """Find what a rebuild that was stopped had loaded, and drop all that can't be gone on with."""
         found: Shadow | None = None
         for shadow in Shadow.all_of(self._store):
@@ -101,7 +108,7 @@ class Rebuilder:
                 found = shadow
             else:
                 shadow.clear()
-        return None if found is None else (found, 0)
+        return found
 
     def _can_go_on(self, shadow: Shadow, windows: Sequence[str]) -> bool:
         if not shadow.is_loaded(windows):

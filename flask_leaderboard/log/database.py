@@ -59,10 +59,19 @@ class Database:
             yield connection
 
     @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection to read with: on SQLite it does not wait for who writes."""
+        self._see_to_tables()
+        with self.connect() as connection, connection.execution_options(**{_DEFERRED: True}).begin():
+            yield connection
+
+    @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Give a connection that sees all as it is now, whatever others write meanwhile; it keeps nobody waiting."""
         self._see_to_tables()
-        options = {_DEFERRED: True} if self.engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
+        options: dict[str, Any] = {_DEFERRED: True}
+        if self.engine.dialect.name != "sqlite":
+            options["isolation_level"] = "REPEATABLE READ"
         with self.connect() as connection, connection.execution_options(**options).begin():
             yield connection
 

@@ -53,12 +53,12 @@ class EventLog:
 
     def head(self) -> int:
         """Give the number of the last event, 0 where there is none."""
-        with self._database.begin() as connection:
+        with self._database.reading() as connection:
             return connection.scalar(select(boards.c.head).where(boards.c.name == self._board.name)) or 0
 
     def extent(self) -> tuple[int, int]:
         """Give the number up to which events are not kept any more, and the number of the last one."""
-        with self._database.begin() as connection:
+        with self._database.reading() as connection:
             row = connection.execute(select(boards.c.pruned, boards.c.head).where(boards.c.name == self._board.name)).first()
         return (0, 0) if row is None else (row.pruned, row.head)
 
@@ -199,7 +199,7 @@ class EventLog:
         )
 
     def _fetch(self, query: Select[Any]) -> list[Event]:
-        with self._database.begin() as connection:
+        with self._database.reading() as connection:
             return _read(connection, query)
 
 

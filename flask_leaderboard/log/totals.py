@@ -52,7 +52,7 @@ class Totals:
     def number(self) -> int:
         """Give the number of the last event folded."""
         mine = projections.c.board == self._log.board_row()
-        with self._database.begin() as connection:
+        with self._database.reading() as connection:
             return connection.scalar(select(projections.c.folded).where(mine)) or 0
 
     @contextmanager

@@ -20,7 +20,9 @@ from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
 from flask_leaderboard.log.tables import boards
 from flask_leaderboard.rules.instants import to_datetime, to_instant
+from flask_leaderboard.store.calls import Caller
 from flask_leaderboard.store.shadow import Shadow
+from flask_leaderboard.store.streams import ConnectionStream
 from tests.conftest import SetClock
 from tests.model import Model, RefusedError
 from tests.waiting import until
@@ -57,10 +59,10 @@ class Game:
             rules.update, tuple(rules.updates), rules.order, rules.tie_break, resolution, lowest, highest, WINDOWS, 2
         )  # fmt: skip
 
-    def play(self, moves: int = 120) -> None:
+    def play(self, moves: int = 120, first: int = 0) -> None:
         """Play with ties, removals, refusals, a new hour now and then, and more segment values than there may be."""
         waiting: list[Submission] = []
-        for move in range(moves):
+        for move in range(first, first + moves):
             self.clock.now += 7_000_000 if move % 40 else 61 * MINUTE
             if move % 29 == 17:
                 self._submit(waiting)
@@ -339,6 +341,53 @@ def test_killed_between_two_steps(
     anew.rebuild()
     game.check()
     assert leftovers(valkey) == []
+
+
+class Dying:
+    """Kills a process before one of its calls to Redis; what it would tidy up on its way is not done either."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, calls: int) -> None:
+        self._left = calls
+        for owner, name in ((Caller, "_send"), (ConnectionStream, "send")):
+            patch.setattr(owner, name, self._dying(getattr(owner, name)))
+
+    def _dying(self, real: Callable[..., Any]) -> Callable[..., Any]:
+        def send(*args: Any) -> Any:
+            self._left -= 1
+            if self._left < 0:
+                raise Killed
+            return real(*args)
+
+        return send
+
+
+@pytest.mark.parametrize("windows", [(), ("daily",)])
+def test_killed_before_any_call_to_redis(
+    valkey: Redis, keep: Keep, clock: SetClock, monkeypatch: pytest.MonkeyPatch, windows: tuple[str, ...]
+) -> None:
+    """The totals are behind, so that there is something to catch up with from the log."""
+    game, calls, killed = Game(keep(valkey, arena(**KINDS["packed"])), clock), 0, True
+    game.play(30)
+    while killed:
+        game.play(4, first=1)
+        dying = keep(valkey, game.board.board)
+        before = game.shown()
+        with monkeypatch.context() as patch:
+            if not windows:
+                patch.setattr(Rebuilder, "_fold_totals", lambda *_: None)
+            Dying(patch, calls)
+            try:
+                dying.rebuild(windows=windows)
+                killed = False
+            except Killed:
+                calls += 1
+        assert game.shown() == before
+        valkey.delete("lb1:{arena}:@claim:rebuild")
+        if calls % 3 == 0:
+            game.board.rebuild(windows=windows)
+            assert leftovers(valkey) == []
+    game.check()
+    assert calls > 15
 
 
 def test_goes_on_where_it_was_stopped_behind_the_loading(

@@ -12,6 +12,10 @@ from ..store.board_store import BoardStore
 CLAIM_SECONDS = 60
 
 
+class ClaimedError(StoreUnavailableError):
+    """Another process is at it."""
+
+
 class Claim:
     """A claim that is ours. `keep` must be called often; it fails where another process has taken over."""
 
@@ -38,7 +42,7 @@ def claiming(store: BoardStore, duty: str) -> Iterator[Claim]:
     """Have a claim for as long as the block takes."""
     token = store.claim(duty, CLAIM_SECONDS)
     if token is None:
-        raise StoreUnavailableError(
+        raise ClaimedError(
             f"another process is at the {duty} of board {store.board.name!r}: wait until it is done, or for"
             f" {CLAIM_SECONDS} seconds where it has died",
             CLAIM_SECONDS / 4,

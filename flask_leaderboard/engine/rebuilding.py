@@ -16,7 +16,7 @@ from ..log.totals import Totals
 from ..rules.board import Board
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
-from ..store.shadow import Shadow
+from ..store.shadow import Shadow, lost
 from .claims import Claim, claiming
 from .folding import Folder
 from .live_rankings import LiveRankings
@@ -192,8 +192,12 @@ class Rebuilder:
         through = live if live >= first or job.windows else head - CLOSE
         if job.windows:
             self._fold_totals(job, through)
-        while shadow.number() < through and folder.advance(through):
-            job.progress("events caught up", shadow.number() - first, through - first)
+        folded = first
+        while folded < through and folder.advance(through):
+            before, folded = folded, shadow.number()
+            if folded <= before:
+                raise lost()
+            job.progress("events caught up", folded - first, through - first)
             job.claim.keep()
 
     def _wait_for_live(self, job: _Job, number: int) -> None:

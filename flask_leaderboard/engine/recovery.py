@@ -6,6 +6,7 @@ import logging
 import threading
 
 from ..errors import LeaderboardError
+from .claims import ClaimedError
 from .rebuilding import Rebuilder
 
 _logger = logging.getLogger("flask_leaderboard")
@@ -38,6 +39,8 @@ class Recovery:
     def _run(self) -> None:
         try:
             rebuilt = self._rebuilder.run()
+        except ClaimedError:
+            _logger.debug("board '%s' is being rebuilt by another process", self._name)
         except LeaderboardError as error:
             self._tell(f"board '{self._name}' could not be rebuilt: {error}")
         except Exception:

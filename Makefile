@@ -38,6 +38,7 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.engine --json benchmarks/results.json
 	$(BIN)/python -m benchmarks.web --json benchmarks/results-web.json
+	$(BIN)/python -m benchmarks.log_rebuild --json benchmarks/results-log-rebuild.json
 
 model: $(READY)
 	$(BIN)/python -m pytest tests/test_model.py -k "scripts and valkey9" --examples 3400

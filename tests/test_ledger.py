@@ -212,7 +212,7 @@ def test_what_another_process_left_in_the_log_is_folded_before(valkey: Redis, ke
 
 def _fold_elsewhere(board: Leaderboard, other: Leaderboard) -> None:
     """Let another process fold what a board writes, before it does so itself."""
-    folder, elsewhere = (cast(Any, item)._ledger._folder for item in (board, other))
+    folder, elsewhere = (cast(Any, item)._ledger.folder for item in (board, other))
     fold = folder.fold
 
     def late(*args: Any) -> Any:
@@ -303,7 +303,7 @@ def _die_before_folding(board: Leaderboard, submission: Submission) -> None:
         raise Killed
 
     ledger: Any = board._ledger
-    ledger._folder.fold = killed
+    ledger.folder.fold = killed
     with pytest.raises(Killed):
         board.submit_many([submission])
 

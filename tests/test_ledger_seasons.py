@@ -273,7 +273,7 @@ def test_ending_a_season_folds_what_is_left_before_it_sets_the_expiry(keep: Keep
     def killed(*_: Any) -> None:
         raise Killed
 
-    dying_ledger._folder.fold = killed
+    dying_ledger.folder.fold = killed
     with pytest.raises(Killed):
         dying.submit_many([Submission("bob", 3, segments={"country": "BE"})])
     board.end_season()

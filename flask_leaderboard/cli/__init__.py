@@ -8,7 +8,7 @@ import click
 from flask.cli import AppGroup
 
 from ..errors import LeaderboardError
-from . import files, looking, seasons, tables, users, working
+from . import files, looking, recovery, seasons, tables, users, working
 
 
 class LeaderboardGroup(AppGroup):
@@ -34,11 +34,13 @@ def make_commands() -> AppGroup:
         flask leaderboard season start season-4        begin a season
         flask leaderboard season end                   end it
         flask leaderboard worker                       see to what nobody waits for
+        flask leaderboard verify --repair              compare Redis with the log, and mend it
+        flask leaderboard rebuild                      make Redis anew from the log
         flask leaderboard export --what log a.csv      write the log, or a ranking, to a file
         flask leaderboard import scores.csv            count the submissions of a file
         flask leaderboard db upgrade                   make or update the tables of the log
         """,
     )
-    for module in (looking, users, seasons, tables, files, working):
+    for module in (looking, users, seasons, tables, files, working, recovery):
         module.add_commands(group)
     return group

@@ -32,7 +32,7 @@ _logger = logging.getLogger("flask_leaderboard")
 class WriteBehind:
     """Counts events in Redis and drains them into the log."""
 
-    def __init__(self, board: Board, store: BoardStore, places: Places, log: EventLog, *, keep_days: int | None = None) -> None:
+    def __init__(self, board: Board, store: BoardStore, places: Places, log: EventLog) -> None:
         self._store = store
         self._places = places
         self._seasons = places.seasons
@@ -43,7 +43,7 @@ class WriteBehind:
         self._drainer = Drainer(board, store.journal, log)
         self.totals = Totals(board, log.database, log)
         archive = Archive(board, log.database, log, self.totals, delay=CLOSING_DELAY, reached=store.number)
-        chores = Chores(store, log, self.totals, archive, self._standing, keep_days)
+        chores = Chores(store, log, self.totals, archive, self._standing)
         self.duties = (Duty("drain", lambda now: self.drain()), *chores.duties)
 
     def drain(self, most: int = ENTRIES_A_STEP) -> bool:

@@ -29,6 +29,8 @@ LONGEST_CATCH_UP_SECONDS = 1.0
 PATIENCE_SECONDS = 0.2
 """How long a thread waits for another one that catches up: as long as a few events take, not as many do."""
 EVENTS_A_READ = 1000
+MOST_REPLAYED = 20_000
+"""Where Redis is further behind, its data is loaded from the totals instead."""
 LAST = 2**63 - 1
 SINCE = "since"
 """In the board's hash: the log's last event when Redis began to be filled from nothing."""
@@ -45,7 +47,11 @@ class Entry(NamedTuple):
 
 
 class Folder:
-    """Folds events of a board. `prepare` is called with events that Redis has lost, before they are folded again."""
+    """Folds events of a board.
+
+    `prepare` is called with events that Redis has lost, before they are folded again; `recover`, where there is one, when
+    Redis is too far behind for that.
+    """
 
     def __init__(
         self,
@@ -63,6 +69,7 @@ class Folder:
         self._spots = Spots(board)
         self._prepare = prepare
         self._catching_up = threading.Lock()
+        self.recover: Callable[[], None] | None = None
         self._lent: dict[tuple[str, str, str | None], Ranking] = {}
 
     def fold(self, entries: Sequence[Entry], kind: str, lines: dict[int, bytes]) -> None:
@@ -99,15 +106,29 @@ class Folder:
         if not self._catching_up.acquire(timeout=PATIENCE_SECONDS):
             raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
         try:
-            while events := self._missing(through):
-                if self._prepare is not None:
-                    self._prepare(events)
-                self._replay(events)
+            if self.recover is not None and self._is_far_behind():
+                self.recover()
+                raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
+            while self.advance(through):
                 if time.monotonic() > deadline:
                     raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
-            self._give_back()
+            self.give_back()
         finally:
             self._catching_up.release()
+
+    def _is_far_behind(self) -> bool:
+        """Tell whether there is more to replay than it takes to load the totals, or something that can't be replayed."""
+        folded = self._store.number()
+        pruned, head = self._log.extent()
+        return folded < pruned or head - folded > MOST_REPLAYED
+
+    def advance(self, through: int) -> bool:
+        """Fold the next events up to a number; False where there is none."""
+        events = self._missing(through)
+        if events and self._prepare is not None:
+            self._prepare(events)
+        self._replay(events)
+        return bool(events)
 
     def _missing(self, through: int) -> list[Event]:
         folded = self._store.number()
@@ -169,7 +190,8 @@ class Folder:
             self._lent[identity] = self._store.rankings.lend(window, period, label, now + LENT_US)
         return self._lent[identity]
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
+        """Drop what was lent."""
         keys = [key for ranking in self._lent.values() for key in ranking.data_keys]
         if keys:
             self._store.drop(keys)

@@ -26,16 +26,19 @@ from ..store.sharing import Shared
 from ..store.users import Users
 from .behind import WriteBehind
 from .closings import Closed, Closings
+from .differences import Verified
 from .draining import ENTRIES_A_STEP
 from .duties import Duty
 from .ledger import Ledger
 from .places import Places
 from .reading import LARGEST_PAGE, Clock, Reader, as_count, system_clock
+from .rebuilding import Progress, Rebuilt
 from .removing import remove_user
 from .routing import ToRedisOrSql
 from .seasons import Seasons
 from .shelf import MOST_ROWS, Shelf
 from .submitting import Submitter
+from .upkeep import Upkeep
 
 _logger = logging.getLogger("flask_leaderboard")
 
@@ -77,6 +80,9 @@ class Leaderboard(Reader):
         self._closings = Closings(board, store, self._seasons)
         self._counted = counted
         self._ledger = self._keep_log(own_log, keep_days) if own_log else None
+        self._upkeep: Upkeep | None = None
+        if isinstance(self._ledger, Ledger):
+            self._upkeep = Upkeep(board, store, self._places, self._ledger, clock)
         if self._ledger is not None:
             shelf = Shelf(board, self._ledger.log, self._ledger.totals, self._ledger.standing, most_rows=fallback_rows)
             self._route = ToRedisOrSql(board, self._live, shelf, clock)
@@ -139,6 +145,24 @@ class Leaderboard(Reader):
             as_count(before, "before", 2**53 - 1)
         return log.history(check_user_id(user_id), as_count(limit, "limit", LARGEST_PAGE + 1), before)
 
+    def rebuild(self, *, windows: Sequence[str] = (), from_log: bool = False, progress: Progress | None = None) -> Rebuilt:
+        """Make the data in Redis anew from the log's totals, beside the live data, and swap it in: all, or some windows.
+
+        `from_log` makes the totals anew before, by the rules as they are now.
+        """
+        return self._kept_up.rebuilder.run(windows, from_log=from_log, progress=progress)
+
+    def verify(self, *, windows: Sequence[str] = (), progress: Progress | None = None) -> Verified:
+        """Compare the data in Redis with the fold of the log, while others write: of all windows, or of some."""
+        return self._kept_up.verifier.run(windows, progress=progress)
+
+    @property
+    def _kept_up(self) -> Upkeep:
+        if self._upkeep is None:
+            why = "counts in Redis first" if self.keeps_log else "keeps no log"
+            raise NoLogError(f"board {self.board.name!r} {why}: declare it with mode='ledger'")
+        return self._upkeep
+
     @property
     def keeps_log(self) -> bool:
         return self._ledger is not None
@@ -197,8 +221,9 @@ class Leaderboard(Reader):
         return isinstance(self._ledger, WriteBehind) and self._ledger.drain(most)
 
     def _keep_log(self, log: EventLog, keep_days: int | None) -> Ledger | WriteBehind:
-        kind = WriteBehind if self.board.mode == "write_behind" else Ledger
-        return kind(self.board, self.store, self._places, log, keep_days=keep_days)
+        if self.board.mode == "write_behind":
+            return WriteBehind(self.board, self.store, self._places, log)
+        return Ledger(self.board, self.store, self._places, log, keep_days=keep_days)
 
     def _check_names(self, submissions: Sequence[Submission]) -> None:
         if self._users is None and any(item.user_name is not None for item in submissions):

@@ -60,8 +60,8 @@ class Ledger:
         self.totals = Totals(board, log.database, log, self._seasons.taking)
         self._planner = Planner(board, store)
         self._limit = Limit(board, store)
-        self._folder = Folder(board, store, places, log)
-        self.standing = self._standing = store.guard = Standing(store, log, self._folder)
+        self.folder = Folder(board, store, places, log)
+        self.standing = self._standing = store.guard = Standing(store, log, self.folder)
         archive = Archive(board, log.database, log, self.totals, self._seasons.ended_as)
         self.duties = Chores(store, log, self.totals, archive, self._standing, keep_days).duties
         self._turn = threading.Lock()
@@ -108,9 +108,9 @@ class Ledger:
             (logged,) = self.log.append([draft])
             assert isinstance(logged, Logged)  # noqa: S101 - a removal has no id that could be known
             with self._folding(logged.number):
-                entry = self._folder.removal(logged.number, draft)
+                entry = self.folder.removal(logged.number, draft)
                 targets = entry.targets
-                self._folder.fold([entry], self._kind(ranks), lines)
+                self.folder.fold([entry], self._kind(ranks), lines)
         line = lines.get(logged.number, b"skipped")
         if line == b"skipped":
             return Receipt(user_id, (), (), logged.number, pending=True)
@@ -123,11 +123,11 @@ class Ledger:
     def fold_through(self, number: int) -> None:
         """Fold what the log has up to a number; where Redis can't now, it waits."""
         with self._turn, self._folding(number):
-            self._folder.catch_up(through=number)
+            self.folder.catch_up(through=number)
 
     def fold_all(self) -> None:
         """See that Redis has all that is in the log by now."""
-        self._folder.reach(self.log.head())
+        self.folder.reach(self.log.head())
 
     def _look(self) -> None:
         """See that Redis and the log belong together; where Redis is away, the log takes what comes."""
@@ -174,8 +174,8 @@ class Ledger:
                 if isinstance(found, Logged) and not found.known
             ]
             with self._folding(last):
-                self._folder.fold(new, self._kind(ranks), lines)
-        self._folder.note_refusals(lines.items())
+                self.folder.fold(new, self._kind(ranks), lines)
+        self.folder.note_refusals(lines.items())
         return [self._outcome(item, found, lines, ranks) for item, found in zip(planned, logged, strict=True)]
 
     def _kind(self, ranks: bool) -> str:

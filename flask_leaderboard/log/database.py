@@ -62,6 +62,13 @@ class Database:
             yield connection
 
     @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection to read with: on SQLite it does not wait for who writes."""
+        self._see_to_tables()
+        with self.connect() as connection, connection.execution_options(**{SNAPSHOT: True}).begin():
+            yield connection
+
+    @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Give a connection that sees all tables as they are at one moment, for reading; it keeps nobody waiting."""
         self._see_to_tables()

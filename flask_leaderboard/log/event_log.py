@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeVar
 
@@ -127,8 +128,14 @@ class EventLog:
         query = select(boards.c.head).where(boards.c.name == self._board.name)
         if connection is not None:
             return connection.scalar(query) or 0
-        with self._database.begin() as own:
+        with self._database.reading() as own:
             return own.scalar(query) or 0
+
+    def extent(self) -> tuple[int, int]:
+        """Give the number up to which events are not kept any more, and the number of the last one."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(boards.c.pruned, boards.c.head).where(boards.c.name == self._board.name)).first()
+        return (0, 0) if row is None else (row.pruned, row.head)
 
     def read(self, after: int, limit: int, connection: Connection | None = None) -> list[Event]:
         """Give the events behind a number, in order; through a connection where its transaction needs them."""
@@ -140,13 +147,13 @@ class EventLog:
         query = self._events().where(users.c.user_id == user_id).order_by(events.c.number.desc()).limit(limit)
         return self._fetch(query if before is None else query.where(events.c.number < before))
 
-    def note_refusals(self, refusals: Iterable[tuple[int, str]]) -> None:
+    def note_refusals(self, refusals: Iterable[tuple[int, str]], connection: Connection | None = None) -> None:
         """Note with which codes the fold refused events, for those who ask later."""
         board = self.board_row()
-        with self._database.begin() as connection:
+        with nullcontext(connection) if connection else self._database.begin() as used:
             for number, code in sorted(refusals):
                 row = and_(events.c.board == board, events.c.number == number)
-                connection.execute(update(events).where(row).values(refused=code))
+                used.execute(update(events).where(row).values(refused=code))
 
     def prune(self, *, before: int, through: int, most: int = EVENTS_A_PRUNE) -> bool:
         """Forget the oldest events, up to a number and of a time before; submission ids stay. Tell whether there may be more."""
@@ -164,11 +171,6 @@ class EventLog:
             return len(old) == most
 
         return self._database.attempt(work)
-
-    def pruned(self) -> int:
-        """Give the number up to which events are not kept any more."""
-        with self._database.begin() as connection:
-            return connection.scalar(select(boards.c.pruned).where(boards.c.name == self._board.name)) or 0
 
     def board_row(self) -> int:
         """Give the id of the board's row, made at the first use."""
@@ -275,7 +277,7 @@ class EventLog:
         )
 
     def _fetch(self, query: Select[Any]) -> list[Event]:
-        with self._database.begin() as connection:
+        with self._database.reading() as connection:
             return _read(connection, query)
 
 

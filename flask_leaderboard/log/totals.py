@@ -58,7 +58,7 @@ class Totals:
     def number(self) -> int:
         """Give the number of the last event folded."""
         mine = projections.c.board == self._log.board_row()
-        with self._database.begin() as connection:
+        with self._database.reading() as connection:
             return connection.scalar(select(projections.c.folded).where(mine)) or 0
 
     @contextmanager
@@ -111,9 +111,13 @@ class Totals:
         removed = self._removed_users(events)
         kept = self._periods_of(connection, removed) | {row.id: row for row in rows.values()}
         fold = Fold(self._board, self._held(connection, events, rows, removed), self.labels(connection))
+        refused: list[tuple[int, str]] = []
         for event, spots in zip(events, touched, strict=True):
-            self._take(fold, event, [rows[spot] for spot in spots], kept, seasons_at)
+            refusal = self._take(fold, event, [rows[spot] for spot in spots], kept, seasons_at)
+            if refusal is not None and event.refused is None:
+                refused.append((event.number, refusal))
         self._write(connection, fold)
+        self._log.note_refusals(refused, connection)
         self._move_to(connection, events[-1].number)
         return len(events)
 
@@ -124,13 +128,15 @@ class Totals:
 
     def _take(
         self, fold: Fold, event: Event, rows: Sequence[RankingRow], kept: dict[int, RankingRow], seasons_at: SeasonsAt
-    ) -> None:
+    ) -> str | None:
+        """Fold an event; give the code of its refusal, if it is refused."""
         if event.kind == "remove":
             held, seasons = [kept[ranking] for ranking in fold.rankings_of(event.user)], seasons_at(event.number)
             fold.remove(event.user, [row.id for row in held if self._is_open(row, event.taken_at, seasons)])
         elif rows:
             targets = [Target(row.id, row.segment) for row in rows if not row.archived]
-            fold.submit(event.user, targets, event.points or 0, event.at, event.update)
+            return fold.submit(event.user, targets, event.points or 0, event.at, event.update)
+        return None
 
     def _is_open(self, row: RankingRow, now: int, seasons: Seasons) -> bool:
         window = self._windows.get(row.window)

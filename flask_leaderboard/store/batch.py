@@ -60,9 +60,12 @@ class Batch:
             known = self._rankings[id(ranking)] = (len(self._rankings) + 1, ranking)
         return known[0]
 
-    def keys(self, board_key: str, streams: Sequence[str] = ()) -> list[str]:
-        rankings = [key for _, ranking in self._rankings.values() for key in ranking.keys]
-        return [board_key, *rankings, *streams, *self._bucket_keys]
+    @property
+    def ranking_keys(self) -> list[str]:
+        return [key for _, ranking in self._rankings.values() for key in ranking.keys]
+
+    def keys(self, board_key: str, journal: Sequence[str] = ()) -> list[str]:
+        return [board_key, *self.ranking_keys, *journal, *self._bucket_keys]
 
     def args(self, *own: str) -> list[str]:
         """Give the arguments, the command's own ones before the items."""

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import StoreUnavailableError
 from ..rules.board import Board
 from ..rules.instants import duration
-from ..rules.results import Found, Measure, RankingKind, Rows
+from ..rules.results import Entry, Found, Measure, RankingKind, Rows
 from ..rules.scores import Number, number_text
 from ..rules.segments import Segment
 from ..rules.windows import Period, Window
@@ -35,9 +35,9 @@ def _bound(value: Number | None) -> str:
 class BoardStore:
     """Calls the commands for one board, with plain values in and out."""
 
-    def __init__(self, board: Board, caller: Caller, prefix: str) -> None:
+    def __init__(self, board: Board, caller: Caller, prefix: str, *, shadow: str | None = None) -> None:
         self.board = board
-        self.keys = BoardKeys(prefix, board.name)
+        self.keys = BoardKeys(prefix, board.name, shadow)
         self.rankings = RankingBook(board, self.keys)
         self.ids = IdMemory(self.keys, board.id_buckets, duration(board.remember_ids))
         self.rates = RateCounts(self.keys)
@@ -45,7 +45,7 @@ class BoardStore:
         self.journal = Journal(self.keys.journal, caller)
         self.guard: Guard = Trusting()
         self.connects = caller.connects
-        self._caller = caller
+        self.caller = self._caller = caller
         self._call = caller.call
 
     @contextmanager
@@ -130,6 +130,12 @@ class BoardStore:
             found.append(Found(total, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]))
         return found, others
 
+    def look_up(self, ranking: Ranking, user_ids: Sequence[str]) -> tuple[int, list[Entry | None]]:
+        """Give users' entries and the number they are of, whether or not Redis is behind."""
+        args: list[Arg] = ["unique", "-", 1, ranking.line, *user_ids]
+        number, (_, *rows) = self._call("entries", [self.keys.board, *ranking.keys], args)
+        return number, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]
+
     def count(self, ranking: Ranking, lowest: Number | None, highest: Number | None) -> Measure[int]:
         """Tell how many scores of a ranking lie between two scores."""
         _, total, counted = self._read("count", ranking, _bound(lowest), _bound(highest))
@@ -157,10 +163,14 @@ class BoardStore:
         (total,) = self._call("restore", fresh.keys, [fresh.line, *lines])
         return int(total)
 
-    def swap(self, shadow_key: str, threes: Sequence[str], windows: Iterable[str]) -> bool:
-        """Put fresh keys in place of live ones; `threes` are fresh, live and free names. False where the fresh are behind."""
+    def swap(self, shadow_key: str, threes: Sequence[str], windows: Iterable[str], *, whole: bool = True) -> bool:
+        """Put fresh keys in place of live ones; `threes` are fresh, live and free names. False where the fresh are behind.
+
+        Where they are not the `whole` board, False also where they are further.
+        """
         layouts = [text for window in windows for text in (window, self.board.layout(window))]
-        _, state, *_ = self._call("swap", [self.keys.board, shadow_key, *threes], layouts)
+        extent = "whole" if whole else "part"
+        _, state, *_ = self._call("swap", [self.keys.board, shadow_key, *threes], [extent, *layouts])
         return bool(state == b"swapped")
 
     def drop(self, keys: Sequence[str], windows: Sequence[str] = ()) -> int:
@@ -208,11 +218,8 @@ class BoardStore:
         return None if answer is None else claim
 
     def renew(self, duty: str, claim: str, seconds: int) -> bool:
-        """Keep a duty for so many seconds more, if it is still ours."""
-        if not self._holds(duty, claim):
-            return False
-        self._caller.ask(("EXPIRE", self.keys.claim(duty), seconds))
-        return True
+        """Keep a duty for so many seconds more, if it is still ours; tell whether it is."""
+        return self._holds(duty, claim) and bool(self._caller.ask(("EXPIRE", self.keys.claim(duty), seconds))[0])
 
     def release(self, duty: str, claim: str) -> None:
         """Give a duty up, if it is still ours."""

@@ -7,14 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class BoardKeys:
-    """Names keys of one board: ``lb1:{arena}:daily:2026-11-18``."""
+    """Names keys of one board: ``lb1:{arena}:daily:2026-11-18``. With a `shadow` they are those of fresh data beside it."""
 
     prefix: str
     board_name: str
+    shadow: str | None = None
 
     @property
     def board(self) -> str:
-        return f"{self.prefix}:{{{self.board_name}}}"
+        live = f"{self.prefix}:{{{self.board_name}}}"
+        return live if self.shadow is None else f"{live}:@fresh:{self.shadow}"
+
+    @property
+    def shadows(self) -> str:
+        return f"{self.board}:@shadows"
+
+    @property
+    def made(self) -> str:
+        return f"{self.board}:@made"
 
     @property
     def journal(self) -> str:

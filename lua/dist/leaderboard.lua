@@ -1458,12 +1458,13 @@ end}
 redis.register_function{function_name = 'leaderboard_v1_swap', callback = function(KEYS, ARGV)
   call = redis.call
   format = string.format
-  if #KEYS < 2 or (#KEYS - 2) % 3 ~= 0 or #ARGV % 2 ~= 0 then
-    return redis.error_reply('LBCALL send board, shadow and keys in threes, and layouts in pairs')
+  local extent = ARGV[1]
+  if #KEYS < 2 or (#KEYS - 2) % 3 ~= 0 or #ARGV % 2 ~= 1 or (extent ~= 'whole' and extent ~= 'part') then
+    return redis.error_reply('LBCALL send board, shadow and keys in threes, and whole or part with layouts in pairs')
   end
   local seq = tonumber(call('HGET', KEYS[1], 'seq') or 0)
-  local shadow_seq = tonumber(call('HGET', KEYS[2], 'seq') or 0)
-  if seq ~= shadow_seq then
+  local shadow_seq = tonumber(call('HGET', KEYS[2], 'seq') or -1)
+  if shadow_seq < seq or (extent == 'part' and shadow_seq > seq) then
     return {seq, 'gap', shadow_seq}
   end
   for i = 3, #KEYS, 3 do
@@ -1481,9 +1482,10 @@ redis.register_function{function_name = 'leaderboard_v1_swap', callback = functi
     end
     call('UNLINK', old)
   end
-  for i = 1, #ARGV, 2 do
+  call('HSET', KEYS[1], 'seq', shadow_seq)
+  for i = 2, #ARGV, 2 do
     call('HSET', KEYS[1], 'layout:' .. ARGV[i], ARGV[i + 1])
   end
   call('UNLINK', KEYS[2])
-  return {seq, 'swapped'}
+  return {shadow_seq, 'swapped'}
 end}

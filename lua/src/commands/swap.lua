@@ -6,20 +6,22 @@
 -- @key board  hash: the number the board stands at
 -- @key shadow  hash: the number the fresh keys stand at, kept by apply while they caught up; it is dropped
 -- @key key...  in threes: fresh, live, and a name that is free, to move the live one to
+-- @arg extent  whole where the fresh keys are all that the board has: they may be further than it, and it stands at their number then; part where others stay live: both must stand at the same number
 -- @arg layout...  in pairs: window and the layout its fresh data has
 -- @reply [seq, "swapped"]
--- @reply [seq, "gap", shadow_seq]  the fresh keys are not as far as the board: apply what is missing to them, then repeat
+-- @reply [seq, "gap", shadow_seq]  the fresh keys are not where they must be (-1: there is no shadow): apply what is missing, then repeat
 -- @error LBCALL  the call is malformed
 -- @error LBBUSY  a key to move the live one to is taken
 -- @complexity O(K) for K keys
 -- @include call
 
-if #KEYS < 2 or (#KEYS - 2) % 3 ~= 0 or #ARGV % 2 ~= 0 then
-  return redis.error_reply('LBCALL send board, shadow and keys in threes, and layouts in pairs')
+local extent = ARGV[1]
+if #KEYS < 2 or (#KEYS - 2) % 3 ~= 0 or #ARGV % 2 ~= 1 or (extent ~= 'whole' and extent ~= 'part') then
+  return redis.error_reply('LBCALL send board, shadow and keys in threes, and whole or part with layouts in pairs')
 end
 local seq = tonumber(call('HGET', KEYS[1], 'seq') or 0)
-local shadow_seq = tonumber(call('HGET', KEYS[2], 'seq') or 0)
-if seq ~= shadow_seq then
+local shadow_seq = tonumber(call('HGET', KEYS[2], 'seq') or -1)
+if shadow_seq < seq or (extent == 'part' and shadow_seq > seq) then
   return {seq, 'gap', shadow_seq}
 end
 for i = 3, #KEYS, 3 do
@@ -37,8 +39,9 @@ for i = 3, #KEYS, 3 do
   end
   call('UNLINK', old)
 end
-for i = 1, #ARGV, 2 do
+call('HSET', KEYS[1], 'seq', shadow_seq)
+for i = 2, #ARGV, 2 do
   call('HSET', KEYS[1], 'layout:' .. ARGV[i], ARGV[i + 1])
 end
 call('UNLINK', KEYS[2])
-return {seq, 'swapped'}
+return {shadow_seq, 'swapped'}

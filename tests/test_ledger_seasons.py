@@ -434,8 +434,8 @@ class PlainSeasons:
                 ranking[user] = (new, at)
 
     def remove(self, user: str) -> None:
-        for ranking in self.scores.values():
-            ranking.pop(user, None)
+        for name in ("all", *([self.running[0]] if self.running else [])):
+            self.scores[name].pop(user, None)
 
     def rows(self, name: str) -> list[tuple[str, int, int]]:
         found = [(user, score, at) for user, (score, at) in self.scores[name].items()]

@@ -45,7 +45,7 @@ def parse_json(data: bytes) -> Any:
 
 def write_json(value: Any) -> bytes:
     """Write compact JSON."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    return json_text(value).encode()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -63,4 +63,6 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
+json_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+"""Gives compact JSON as text."""
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=read_fraction)

@@ -9,9 +9,9 @@ from flask import Request, Response
 from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import MethodNotAllowed
 
-from .answers import Answer, write_answer
-from .bodies import limit_body, read_body
-from .operations import Call, Operation
+from .answers import Answer, make_answer
+from .bodies import json_text, limit_body, read_body
+from .operations import Call, Operation, Written
 from .problems import FieldsError
 from .service import Service
 
@@ -58,9 +58,8 @@ def _answer(service: Service, request: Request, operation: Operation, path: Mapp
     body = load(operation.body, read_body(request), "body") if operation.body is not None else None
     as_of = service.hub.clock() if operation.dated else None
     content = operation.run(Call(service, path, query, body))
-    status = 202 if operation.may_pend and content["pending"] else 200
-    cache_control = _cache_control(service, operation)
-    return write_answer(content, as_of=as_of, cache_control=cache_control, tagged=operation.shared, status=status)
+    written = content if isinstance(content, Written) else Written(json_text(content))
+    return make_answer(written, as_of=as_of, cache_control=_cache_control(service, operation), tagged=operation.shared)
 
 
 def _query(request: Request) -> dict[str, str]:

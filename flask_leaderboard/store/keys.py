@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,10 +11,10 @@ class BoardKeys:
 
     prefix: str
     board_name: str
+    board: str = field(init=False)
 
-    @property
-    def board(self) -> str:
-        return f"{self.prefix}:{{{self.board_name}}}"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "board", f"{self.prefix}:{{{self.board_name}}}")
 
     @property
     def journal(self) -> str:

@@ -258,10 +258,10 @@ class BoardStore:
     def _ask(self, command: str, keys: Sequence[str], args: Sequence[Arg], *others: Sequence[Arg]) -> list[Any]:
         """Run a reading command and plain ones in one trip, once more where Redis had to be brought up to date."""
         self.guard.look()
-        replies = self._caller.call_and_ask(command, keys, args, *others)
+        replies = self._caller.read(command, keys, args, *others)
         if self.guard.is_behind(replies[0][0]):
             self.guard.repair()
-            replies = self._caller.call_and_ask(command, keys, args, *others)
+            replies = self._caller.read(command, keys, args, *others)
             if self.guard.is_behind(replies[0][0]):
                 raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
         return replies

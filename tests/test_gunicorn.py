@@ -154,7 +154,7 @@ def test_workers_share_one_server_and_lose_nothing(
     assert sorted(numbers) == list(range(1, 301))
     until(lambda: len({gunicorn.get("/pid")[1] for _ in range(10)}) == 2)
     assert gunicorn.total() == 300
-    assert sorted(map(is_keeper, servers_on(tmp_path))) == [False, True]
+    until(lambda: sorted(map(is_keeper, servers_on(tmp_path))) == [False, True])  # a second keeper that finds one there ends
 
 
 def test_whatever_is_killed_nothing_is_lost_or_counted_twice(start: Callable[..., Gunicorn], tmp_path: Path) -> None:

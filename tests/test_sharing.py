@@ -6,10 +6,12 @@ import threading
 from collections.abc import Sequence
 
 import pytest
+from redis import Redis
 
 from flask_leaderboard import Receipt, Submission
 from flask_leaderboard.engine.submitting import Outcome
 from flask_leaderboard.errors import StoreUnavailableError
+from flask_leaderboard.store.calls import Caller, pack
 from flask_leaderboard.store.sharing import MOST_AT_ONCE, Shared
 from tests.waiting import until
 
@@ -131,3 +133,16 @@ def test_a_waiting_thread_that_is_stopped_passes_the_lead_on(monkeypatch: pytest
     rider[0].join(10)
     assert isinstance(outcomes["rider"], Receipt)
     assert held.batches == [["leader"], ["rider"]]
+
+
+def test_what_several_threads_read_at_once_is_read_once(valkey: Redis) -> None:
+    valkey.mset({"one": 1, "two": 2})
+    valkey.config_resetstat()
+    one, two = (pack(("GET", "one")),), (pack(("GET", "two")),)
+    assert Caller(valkey)._read_together([one, two, one]) == [[b"1"], [b"2"], [b"1"]]
+    assert valkey.info("commandstats")["cmdstat_get"]["calls"] == 2  # type: ignore[index]
+
+
+def test_what_several_threads_write_at_once_is_written_for_each(valkey: Redis) -> None:
+    count = (pack(("INCR", "count")),)
+    assert Caller(valkey)._send_together([count, count]) == [[1], [2]]

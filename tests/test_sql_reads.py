@@ -158,4 +158,4 @@ def log_submit(board: Leaderboard, user: str, points: int, at: int, now: int, co
     inside: Any = board
     segments = (f"country={country}",) if country else ()
     inside._ledger.log.append([Draft("submit", user, points, at, now, board.board.update, segments)])
-    inside._ledger._folder.catch_up()
+    inside._ledger.folder.catch_up()

@@ -256,11 +256,11 @@ class BoardStore:
         """Run a reading command and plain ones in one trip, once more where Redis had to be brought up to date."""
         self.guard.look()
         least = self.guard.least
-        replies = self._caller.call_and_ask(command, keys, args, *others)
+        replies = self._caller.read(command, keys, args, *others)
         if self.guard.is_behind(replies[0][0], least):
             self.guard.repair()
             least = self.guard.least
-            replies = self._caller.call_and_ask(command, keys, args, *others)
+            replies = self._caller.read(command, keys, args, *others)
             if self.guard.is_behind(replies[0][0], least):
                 raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
         return replies

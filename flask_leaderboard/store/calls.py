@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar
 
+from hiredis import pack_command
 from redis import Redis, exceptions
 from redis.exceptions import NoScriptError, ResponseError
 
@@ -17,6 +18,8 @@ from .sharing import Shared
 
 Arg = str | bytes | int
 Commands = Sequence[Sequence[Arg]]
+Packed = tuple[bytes, ...]
+Calls = Shared[Packed, list[Any]]
 T = TypeVar("T")
 
 _ERRORS: dict[str, type[errors.LeaderboardError]] = {
@@ -111,7 +114,7 @@ class Functions:
 class Caller:
     """Runs commands of the bundle, loading them where the server does not have them; all of it goes through the gate.
 
-    Calls that threads make at the same time go to the server together.
+    Calls that threads make at the same time go to the server together, and what several of them read then is read once.
     """
 
     def __init__(self, client: Redis, dialect: Dialect | None = None, gate: Gate | None = None) -> None:
@@ -119,7 +122,9 @@ class Caller:
         self.dialect = dialect or Scripts()
         self.gate = gate or Gate()
         self.connects = Connects()
-        self._shared: Shared[list[bytes], list[Any]] | None = Shared(self._send_together) if isinstance(client, Redis) else None
+        self._shared = isinstance(client, Redis)
+        self._writes = Shared(self._send_together)
+        self._reads = Shared(self._read_together)
 
     def use(self, work: Callable[[Any], T]) -> T:
         """Let `work` use the client for plain Redis commands."""
@@ -131,26 +136,29 @@ class Caller:
 
     def call(self, command: str, keys: Sequence[str], args: Sequence[Arg]) -> Any:
         """Run a command of the bundle."""
-        return self.call_and_ask(command, keys, args)[0]
+        return self._call(self._writes, command, keys, args)[0]
 
-    def call_and_ask(self, command: str, keys: Sequence[str], args: Sequence[Arg], *others: Sequence[Arg]) -> list[Any]:
-        """Run a command of the bundle and plain ones in one trip; give the replies to all of them."""
-        words = (*self.dialect.words(command), len(keys), *keys, *args)
-        replies = self._send((words, *others))
-        if isinstance(replies[0], ResponseError) and self.dialect.is_missing(replies[0]):
-            self.ask(self.dialect.loading(command))
-            replies[0] = self._send((words,))[0]
-        return [_checked(reply) for reply in replies]
+    def read(self, command: str, keys: Sequence[str], args: Sequence[Arg], *others: Sequence[Arg]) -> list[Any]:
+        """Run a command of the bundle and plain ones, all of which only read, in one trip; give the replies to all of them."""
+        return self._call(self._reads, command, keys, args, *others)
 
     def ask(self, *commands: Sequence[Arg]) -> list[Any]:
         """Send plain Redis commands together; give their replies as Redis writes them."""
-        return [_checked(reply) for reply in self._send(commands)]
+        return [_checked(reply) for reply in self._send(self._writes, commands)]
 
-    def _send(self, commands: Commands) -> list[Any]:
+    def _call(self, shared: Calls, command: str, keys: Sequence[str], args: Sequence[Arg], *others: Sequence[Arg]) -> list[Any]:
+        words = (*self.dialect.words(command), len(keys), *keys, *args)
+        first, *rest = self._send(shared, (words, *others))
+        if isinstance(first, ResponseError) and self.dialect.is_missing(first):
+            self.ask(self.dialect.loading(command))
+            (first,) = self._send(shared, (words,))
+        return [_checked(reply) for reply in (first, *rest)]
+
+    def _send(self, shared: Calls, commands: Commands) -> Sequence[Any]:
         """Give the reply to each command, or its error in place of it."""
-        if self._shared is None:
+        if not self._shared:
             return [self._send_alone(words) for words in commands]
-        return self._shared.run([pack(words) for words in commands])  # what can't be packed stops no other thread's call
+        return shared.run(tuple([pack(words) for words in commands]))  # what can't be packed stops no other thread's call
 
     def _send_alone(self, words: Sequence[Arg]) -> Any:
         try:
@@ -159,7 +167,13 @@ class Caller:
         except ResponseError as error:
             return error
 
-    def _send_together(self, calls: Sequence[list[bytes]]) -> list[list[Any]]:
+    def _read_together(self, calls: Sequence[Packed]) -> list[list[Any]]:
+        """Send what several calls want to know once: all of them came before it is read."""
+        distinct = list(dict.fromkeys(calls))
+        replies = dict(zip(distinct, self._send_together(distinct), strict=True))
+        return [replies[call] for call in calls]
+
+    def _send_together(self, calls: Sequence[Packed]) -> list[list[Any]]:
         """Send the commands of several calls down one connection, then read all replies."""
         pool = self.client.connection_pool
         with self.gate:
@@ -176,8 +190,8 @@ class Caller:
 
 def pack(words: Sequence[Arg]) -> bytes:
     """Write a command as Redis reads it."""
-    texts = [word if isinstance(word, bytes) else str(word).encode() for word in words]
-    return b"*%d\r\n%b" % (len(texts), b"".join(b"$%d\r\n%b\r\n" % (len(text), text) for text in texts))
+    packed: bytes = pack_command(tuple(words))  # type: ignore[arg-type]  # its stub knows tuples of one word only
+    return packed
 
 
 def _checked(reply: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,11 +12,11 @@ class BoardKeys:
     prefix: str
     board_name: str
     shadow: str | None = None
+    board: str = field(init=False)
 
-    @property
-    def board(self) -> str:
+    def __post_init__(self) -> None:
         live = f"{self.prefix}:{{{self.board_name}}}"
-        return live if self.shadow is None else f"{live}:@fresh:{self.shadow}"
+        object.__setattr__(self, "board", live if self.shadow is None else f"{live}:@fresh:{self.shadow}")
 
     @property
     def shadows(self) -> str:

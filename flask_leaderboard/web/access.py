@@ -16,12 +16,16 @@ Role = Literal["read", "submit", "admin"]
 Authorize = Callable[[Role, str | None], bool | None]
 """A host's own check: gets the role and the user the call is about (or None); None as answer leaves it to the tokens."""
 
+UNKNOWN = -1
+"""The level of a token that nobody has; the level of a role is its place in `ROLES`."""
+
 
 class Access:
     """Tells whether a request has a role. A higher role includes the lower ones: read, submit, admin."""
 
     def __init__(self, tokens: Mapping[str, tuple[str, ...]], authorize: Authorize | None = None) -> None:
-        self._digests = [(role, _digest(token)) for role in ROLES for token in tokens[role]]
+        self._digests = [(level, _digest(token)) for level, role in enumerate(ROLES) for token in tokens[role]]
+        self._highest = max((level for level, _ in self._digests), default=UNKNOWN)
         self._authorize = authorize
         self._reads_take_a_token = bool(tokens["read"])
         self.reads_are_public = not self._reads_take_a_token and authorize is None
@@ -37,7 +41,8 @@ class Access:
             self._check_token(request, role)
 
     def _check_token(self, request: Request, role: Role) -> None:
-        if not any(ROLES.index(held) >= ROLES.index(role) for held, _ in self._digests):
+        needed = ROLES.index(role)
+        if self._highest < needed:
             raise ForbiddenError(
                 f"nobody has the role '{role}': set LEADERBOARD_TOKENS = {{'{role}': [...]}} to let callers in,"
                 " or submit from the app's own Python code"
@@ -45,16 +50,16 @@ class Access:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise UnauthorizedError(f"this takes the role '{role}': send 'Authorization: Bearer TOKEN'")
-        held = self._roles_of(token.strip())
-        if not held:
+        held = self._level_of(token.strip())
+        if held == UNKNOWN:
             raise UnauthorizedError("the token is not known")
-        if max(map(ROLES.index, held)) < ROLES.index(role):
+        if held < needed:
             raise ForbiddenError(f"the token's role is not enough: this takes the role '{role}'")
 
-    def _roles_of(self, token: str) -> list[str]:
-        """List the roles of a token, comparing with every one that is known so that time tells nothing."""
+    def _level_of(self, token: str) -> int:
+        """Give the level of a token's role, comparing with every one that is known so that time tells nothing."""
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-        return [role for role, known in self._digests if hmac.compare_digest(digest, known)]
+        return max([level for level, known in self._digests if hmac.compare_digest(digest, known)], default=UNKNOWN)
 
 
 def _digest(token: str) -> bytes:

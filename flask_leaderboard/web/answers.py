@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from flask import Request, Response
 
 from ..rules.instants import to_datetime
-from .bodies import write_json
+from .operations import Written
 
 
-@dataclass(frozen=True)
-class Answer:
+class Answer(NamedTuple):
     """A body, the tag of what it says, and who may keep it for how long."""
 
     body: bytes
     etag: str | None
     cache_control: str
-    status: int = 200
+    status: int
 
     def respond(self, request: Request) -> Response:
         """Give the answer, or only say that the caller has it already."""
@@ -37,10 +35,10 @@ class Answer:
         return response
 
 
-def write_answer(content: dict[str, Any], *, as_of: int | None, cache_control: str, tagged: bool, status: int = 200) -> Answer:
-    """Write an answer. Its tag does not change with the time it was read at, so it is a weak one."""
-    body = write_json(content)
+def make_answer(written: Written, *, as_of: int | None, cache_control: str, tagged: bool) -> Answer:
+    """Make an answer. Its tag does not change with the time it was read at, so it is a weak one."""
+    body = written.text.encode()
     etag = hashlib.sha256(body).hexdigest()[:24] if tagged else None
     if as_of is not None:
         body = body[:-1] + f',"as_of":"{to_datetime(as_of).isoformat()}"}}'.encode()
-    return Answer(body, etag, cache_control, status)
+    return Answer(body, etag, cache_control, written.status)

@@ -32,4 +32,8 @@ def read_body(request: Request) -> Any:
 
 def write_json(value: Any) -> bytes:
     """Write compact JSON."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    return json_text(value).encode()
+
+
+json_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+"""Gives compact JSON as text."""

@@ -20,19 +20,22 @@ class CursorSigner:
         self._secrets = secrets
 
     def sign(self, cursor: str | None) -> str | None:
-        return None if cursor is None else self._signer().sign(cursor).decode()
+        return None if cursor is None else _sign(tuple(self._secrets()), cursor)
 
     def unsign(self, signed: str | None) -> str | None:
         """Give the cursor that was signed, or refuse it."""
         if signed is None:
             return None
         try:
-            return self._signer().unsign(signed.encode()).decode()
+            return _signer_of(tuple(self._secrets())).unsign(signed.encode()).decode()
         except (BadSignature, UnicodeError):
             raise CursorError("the cursor is not one that this server gave: start again without it") from None
 
-    def _signer(self) -> Signer:
-        return _signer_of(tuple(self._secrets()))
+
+@lru_cache(maxsize=1024)
+def _sign(secrets: tuple[bytes, ...], cursor: str) -> str:
+    """Sign a cursor; pages are read again and again, and most of them end where they did before."""
+    return _signer_of(secrets).sign(cursor).decode()
 
 
 @lru_cache(maxsize=16)

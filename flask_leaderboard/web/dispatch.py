@@ -10,9 +10,9 @@ from marshmallow import Schema, ValidationError
 from werkzeug.exceptions import MethodNotAllowed
 
 from ..engine.routing import noting_reads
-from .answers import Answer, write_answer
-from .bodies import limit_body, read_body
-from .operations import Call, Operation
+from .answers import Answer, make_answer
+from .bodies import json_text, limit_body, read_body
+from .operations import Call, Operation, Written
 from .problems import FieldsError
 from .service import Service
 
@@ -62,11 +62,12 @@ def _answer(service: Service, request: Request, operation: Operation, path: Mapp
     as_of = service.hub.clock() if operation.dated else None
     with noting_reads() as notes:
         content = operation.run(Call(service, path, query, body))
-    status = 202 if operation.may_pend and content["pending"] else 200
-    if notes.degraded:
-        return write_answer({**content, "degraded": True}, as_of=as_of, cache_control=NO_STORE, tagged=False, status=status)
-    cache_control = _cache_control(service, operation)
-    return write_answer(content, as_of=as_of, cache_control=cache_control, tagged=operation.shared, status=status)
+    if isinstance(content, Written):
+        written = content
+    else:
+        written = Written(json_text({**content, "degraded": True} if notes.degraded else content))
+    cache_control = NO_STORE if notes.degraded else _cache_control(service, operation)
+    return make_answer(written, as_of=as_of, cache_control=cache_control, tagged=operation.shared and not notes.degraded)
 
 
 def _may_be_kept(answer: Answer) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from marshmallow import Schema
 
@@ -16,8 +16,7 @@ from .schemas import NothingSchema
 from .service import Service
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A request that has passed the checks: values of its path, query and body."""
 
     service: Service
@@ -41,19 +40,26 @@ class Call:
         )
 
 
+class Written(NamedTuple):
+    """An answer's content that is JSON already, and its status."""
+
+    text: str
+    status: int = 200
+
+
 @dataclass(frozen=True)
 class Operation:
     """One method of one path.
 
     `role` is who may call it (None: anybody); `shared` answers are the same for everybody and may be cached; `dated` ones tell
-    when they were read; one that `may_pend` is answered 202 where its content says ``pending``. `errors` are those of its own,
-    beside the ones that every operation may answer.
+    when they were read; one that `may_pend` may be answered 202. `errors` are those of its own, beside the ones that every
+    operation may answer.
     """
 
     name: str
     method: str
     path: str
-    run: Callable[[Call], dict[str, Any]]
+    run: Callable[[Call], dict[str, Any] | Written]
     summary: str
     reply: type[Schema]
     role: Role | None = None

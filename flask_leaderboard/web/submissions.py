@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 from .. import errors as e
 from ..engine.leaderboard import Leaderboard
 from ..rules.results import Receipt
 from ..rules.submission import Submission
 from . import schemas
+from .bodies import json_text
 from .dispatch import load
-from .operations import Call, Operation
+from .operations import Call, Operation, Written
 from .problems import describe
+from .receipts import write_receipt
 
 SUBMISSION = schemas.SubmissionSchema()
 
 
-def submit(call: Call) -> dict[str, Any]:
+class Result(NamedTuple):
+    """What became of an item of a batch, as JSON; the receipt where it has one."""
+
+    text: str
+    receipt: Receipt | None = None
+
+
+def submit(call: Call) -> Written:
     fields = dict(call.body)
     board = call.board(fields.pop("board", None))
-    return _receipt(board, board.submit(**fields))
+    receipt = board.submit(**fields)
+    return Written(write_receipt(board.board.name, receipt), _status(receipt))
 
 
-def submit_batch(call: Call) -> dict[str, Any]:
+def submit_batch(call: Call) -> Written:
     items, most = call.body["submissions"], call.service.settings.max_batch
     if len(items) > most:
         raise e.InputError(f"{len(items)} submissions are too many at once: send at most {most}")
-    results: list[dict[str, Any]] = [{}] * len(items)
+    results = [Result("")] * len(items)
     by_board: dict[str | None, list[tuple[int, Submission]]] = {}
     for place, item in enumerate(items):
         try:
@@ -37,17 +47,14 @@ def submit_batch(call: Call) -> dict[str, Any]:
     for name, placed in by_board.items():
         for (place, _), result in zip(placed, _submit_to(call, name, [item for _, item in placed]), strict=True):
             results[place] = result
-    receipts = [result["receipt"] for result in results if "receipt" in result]
-    duplicates = sum(receipt["duplicate"] for receipt in receipts)
-    return {
-        "results": results,
-        "accepted": len(receipts) - duplicates,
-        "duplicates": duplicates,
-        "refused": len(results) - len(receipts),
-    }
+    receipts = [result.receipt for result in results if result.receipt is not None]
+    duplicates = sum(receipt.duplicate for receipt in receipts)
+    accepted, refused = len(receipts) - duplicates, len(results) - len(receipts)
+    listed = ",".join([result.text for result in results])
+    return Written(f'{{"results":[{listed}],"accepted":{accepted},"duplicates":{duplicates},"refused":{refused}}}')
 
 
-def _submit_to(call: Call, name: str | None, submissions: list[Submission]) -> list[dict[str, Any]]:
+def _submit_to(call: Call, name: str | None, submissions: list[Submission]) -> list[Result]:
     """Submit to one board; what stops the whole call is the answer to each of its items."""
     try:
         board = call.board(name)
@@ -61,37 +68,17 @@ def _submit_to(call: Call, name: str | None, submissions: list[Submission]) -> l
     return [_refusal(outcome) if isinstance(outcome, e.LeaderboardError) else _taken(board, outcome) for outcome in outcomes]
 
 
-def _taken(board: Leaderboard, receipt: Receipt) -> dict[str, Any]:
-    return {"status": 202 if receipt.pending else 200, "receipt": _receipt(board, receipt)}
+def _taken(board: Leaderboard, receipt: Receipt) -> Result:
+    return Result(f'{{"status":{_status(receipt)},"receipt":{write_receipt(board.board.name, receipt)}}}', receipt)
 
 
-def _refusal(error: e.LeaderboardError) -> dict[str, Any]:
+def _refusal(error: e.LeaderboardError) -> Result:
     problem = describe(error)
-    return {"status": problem["status"], "error": problem}
+    return Result(json_text({"status": problem["status"], "error": problem}))
 
 
-def _receipt(board: Leaderboard, receipt: Receipt) -> dict[str, Any]:
-    return {
-        "board": board.board.name,
-        "user_id": receipt.user_id,
-        "duplicate": receipt.duplicate,
-        "pending": receipt.pending,
-        "number": receipt.number,
-        "changes": [
-            {
-                "window": change.window,
-                "period": change.period,
-                "segment": change.segment,
-                "old_score": change.old_score,
-                "new_score": change.new_score,
-                "old_rank": change.old_rank,
-                "new_rank": change.new_rank,
-                "changed": change.changed,
-            }
-            for change in receipt.changes
-        ],
-        "closed": list(receipt.closed),
-    }
+def _status(receipt: Receipt) -> int:
+    return 202 if receipt.pending else 200
 
 
 _SUBMIT_ERRORS = (

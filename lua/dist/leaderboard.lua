@@ -308,7 +308,10 @@ end
 -- The member and value under which Redis keeps a user's entry.
 local function member_of(ranking, user, standing, tick)
   if ranking.exact then
-    return tick_bytes(tick, ranking.width) .. user, standing
+    if tick ~= ranking.last_tick then
+      ranking.last_tick, ranking.last_bytes = tick, tick_bytes(tick, ranking.width)
+    end
+    return ranking.last_bytes .. user, standing
   end
   return user, (standing - ranking.centre) * ranking.span + tick
 end
@@ -564,26 +567,23 @@ local function fold(update, old, points)
   return math.min(old, points)
 end
 
--- A user's standing, tick and member in a ranking, or nil.
+-- A user's standing, member and value in a ranking, or nil. The tick stays where it is in those, as few need it: see describe_row.
 local function read_entry(ranking, user)
+  local member = user
   if ranking.exact then
     local bytes = call('HGET', ranking.ticks, user)
     if not bytes then
       return nil
     end
-    local member = bytes .. user
-    local standing = call('ZSCORE', ranking.entries, member)
-    if not standing then
-      return nil
-    end
-    return tonumber(standing), bytes_tick(bytes, ranking.width), member
+    member = bytes .. user
   end
-  local value = call('ZSCORE', ranking.entries, user)
-  if not value then
+  local digits = call('ZSCORE', ranking.entries, member)
+  if not digits then
     return nil
   end
-  local standing, tick = split_packed(ranking, tonumber(value))
-  return standing, tick, user
+  local value = tonumber(digits)
+  local standing = split_packed(ranking, value)
+  return standing, member, value
 end
 
 -- Check that the board has room for the ranking's segment value; give a refusal where it has not.
@@ -609,7 +609,7 @@ local function plan_change(ranking, rules, user, points, at, update)
   if not ranking.tick then
     return 'LBTIME ' .. text(at) .. " lies outside the period of window '" .. ranking.window .. "'"
   end
-  local old, _, old_member = read_entry(ranking, user)
+  local old, old_member = read_entry(ranking, user)
   local new = fold(update, old, ranking.sign * points) + 0
   local reached = ranking.sign * new
   if reached < rules.lowest or reached > rules.highest then
@@ -697,10 +697,11 @@ local function describe_changes(targets, kind)
   local words = ''
   for i = 1, #targets do
     local ranking = targets[i]
-    words = words .. ' ' .. (ranking.old and plain_score(ranking, ranking.old) or '-')
-      .. ' ' .. (ranking.new and plain_score(ranking, ranking.new) or '-')
-    if kind ~= '-' then
-      words = words .. ' ' .. (ranking.old_rank or '-') .. ' ' .. (ranking.new_rank or '-')
+    local old, new = ranking.old and plain_score(ranking, ranking.old) or '-', ranking.new and plain_score(ranking, ranking.new) or '-'
+    if kind == '-' then
+      words = words .. ' ' .. old .. ' ' .. new
+    else
+      words = words .. ' ' .. old .. ' ' .. new .. ' ' .. (ranking.old_rank or '-') .. ' ' .. (ranking.new_rank or '-')
     end
   end
   return words
@@ -738,7 +739,7 @@ end
 local function remove_user(targets, kind, user)
   local found = false
   for _, ranking in ipairs(targets) do
-    local standing, _, member = read_entry(ranking, user)
+    local standing, member = read_entry(ranking, user)
     ranking.old, ranking.new, ranking.old_rank, ranking.new_rank = standing, nil, nil, nil
     if standing then
       found = true
@@ -789,7 +790,7 @@ end
 
 -- A user's [score, time, rank, percentile] in a ranking; false where he is not ranked.
 local function describe_entry(ranking, kind, with_percentile, total, user)
-  local standing, tick, member = read_entry(ranking, user)
+  local standing, member, value = read_entry(ranking, user)
   if not standing then
     return false
   end
@@ -798,6 +799,7 @@ local function describe_entry(ranking, kind, with_percentile, total, user)
     local better = kind == 'sparse' and rank - 1 or count_better(ranking, standing)
     percentile = percentile_of(better, total)
   end
+  local _, _, tick = describe_row(ranking, member, value)
   return {plain_score(ranking, standing), time_of(ranking, tick), rank, percentile}
 end
 
@@ -883,7 +885,7 @@ end
 -- What a receipt says of a user whom nothing moved: his scores and ranks as they are.
 local function standing_receipt(targets, kind, user)
   for _, ranking in ipairs(targets) do
-    local standing, _, member = read_entry(ranking, user)
+    local standing, member = read_entry(ranking, user)
     local rank = standing and kind ~= '-' and rank_of(ranking, kind, standing, member)
     ranking.old, ranking.new, ranking.old_rank, ranking.new_rank = standing, standing, rank, rank
   end
@@ -1056,7 +1058,7 @@ redis.register_function{function_name = 'leaderboard_v1_around', flags = {'no-wr
     return redis.error_reply(seq)
   end
   local total = call('ZCARD', ranking.entries)
-  local _, _, member = read_entry(ranking, ARGV[3])
+  local _, member = read_entry(ranking, ARGV[3])
   if not member then
     return {seq, total}
   end
@@ -1163,12 +1165,13 @@ redis.register_function{function_name = 'leaderboard_v1_move', callback = functi
     return redis.error_reply('LBNUMBER the bounds of the band are not exact numbers of type ' .. source.score_type)
   end
 
-  local standing, tick, member = read_entry(source, user)
-  local there, there_tick = read_entry(destination, user)
+  local standing, member, value = read_entry(source, user)
+  local there, there_member, there_value = read_entry(destination, user)
   if there then
     if standing then
       drop_entry(source, user, standing, member)
     end
+    local _, _, there_tick = describe_row(destination, there_member, there_value)
     return {seq, 'there', plain_score(destination, there), time_of(destination, there_tick)}
   end
   if not standing then
@@ -1181,6 +1184,7 @@ redis.register_function{function_name = 'leaderboard_v1_move', callback = functi
   if #unknown > 0 then
     call('HSET', KEYS[1], unpack(unknown))
   end
+  local _, _, tick = describe_row(source, member, value)
   put_entry(destination, user, standing, tick)
   drop_entry(source, user, standing, member)
   return {seq, 'moved', plain_score(source, standing), time_of(source, tick)}

@@ -278,26 +278,23 @@ local function page_reply(ranking, kind, seq, total, from, stop)
   return reply
 end
 
--- A user's standing, tick and member in a ranking, or nil.
+-- A user's standing, member and value in a ranking, or nil. The tick stays where it is in those, as few need it: see describe_row.
 local function read_entry(ranking, user)
+  local member = user
   if ranking.exact then
     local bytes = call('HGET', ranking.ticks, user)
     if not bytes then
       return nil
     end
-    local member = bytes .. user
-    local standing = call('ZSCORE', ranking.entries, member)
-    if not standing then
-      return nil
-    end
-    return tonumber(standing), bytes_tick(bytes, ranking.width), member
+    member = bytes .. user
   end
-  local value = call('ZSCORE', ranking.entries, user)
-  if not value then
+  local digits = call('ZSCORE', ranking.entries, member)
+  if not digits then
     return nil
   end
-  local standing, tick = split_packed(ranking, tonumber(value))
-  return standing, tick, user
+  local value = tonumber(digits)
+  local standing = split_packed(ranking, value)
+  return standing, member, value
 end
 
 local ranking, seq, counts = open_page(KEYS, ARGV, {4, 5})
@@ -305,7 +302,7 @@ if not ranking then
   return redis.error_reply(seq)
 end
 local total = call('ZCARD', ranking.entries)
-local _, _, member = read_entry(ranking, ARGV[3])
+local _, member = read_entry(ranking, ARGV[3])
 if not member then
   return {seq, total}
 end

@@ -122,6 +122,25 @@ local function split_packed(ranking, value)
   return (value - tick) / span + ranking.centre, tick
 end
 
+-- A user's standing, member and value in a ranking, or nil. The tick stays where it is in those, as few need it: see describe_row.
+local function read_entry(ranking, user)
+  local member = user
+  if ranking.exact then
+    local bytes = call('HGET', ranking.ticks, user)
+    if not bytes then
+      return nil
+    end
+    member = bytes .. user
+  end
+  local digits = call('ZSCORE', ranking.entries, member)
+  if not digits then
+    return nil
+  end
+  local value = tonumber(digits)
+  local standing = split_packed(ranking, value)
+  return standing, member, value
+end
+
 -- Read a tick back from the front of a member.
 local function bytes_tick(member, width)
   local tick = 0
@@ -131,26 +150,12 @@ local function bytes_tick(member, width)
   return tick
 end
 
--- A user's standing, tick and member in a ranking, or nil.
-local function read_entry(ranking, user)
+-- Take a member and value of the sorted set apart into user, standing and tick.
+local function describe_row(ranking, member, value)
   if ranking.exact then
-    local bytes = call('HGET', ranking.ticks, user)
-    if not bytes then
-      return nil
-    end
-    local member = bytes .. user
-    local standing = call('ZSCORE', ranking.entries, member)
-    if not standing then
-      return nil
-    end
-    return tonumber(standing), bytes_tick(bytes, ranking.width), member
+    return string.sub(member, ranking.width + 1), tonumber(value), bytes_tick(member, ranking.width)
   end
-  local value = call('ZSCORE', ranking.entries, user)
-  if not value then
-    return nil
-  end
-  local standing, tick = split_packed(ranking, tonumber(value))
-  return standing, tick, user
+  return member, split_packed(ranking, tonumber(value))
 end
 
 local format = string.format
@@ -223,7 +228,7 @@ end
 
 -- A user's [score, time, rank, percentile] in a ranking; false where he is not ranked.
 local function describe_entry(ranking, kind, with_percentile, total, user)
-  local standing, tick, member = read_entry(ranking, user)
+  local standing, member, value = read_entry(ranking, user)
   if not standing then
     return false
   end
@@ -232,6 +237,7 @@ local function describe_entry(ranking, kind, with_percentile, total, user)
     local better = kind == 'sparse' and rank - 1 or count_better(ranking, standing)
     percentile = percentile_of(better, total)
   end
+  local _, _, tick = describe_row(ranking, member, value)
   return {plain_score(ranking, standing), time_of(ranking, tick), rank, percentile}
 end
 

@@ -112,6 +112,25 @@ local function split_packed(ranking, value)
   return (value - tick) / span + ranking.centre, tick
 end
 
+-- A user's standing, member and value in a ranking, or nil. The tick stays where it is in those, as few need it: see describe_row.
+local function read_entry(ranking, user)
+  local member = user
+  if ranking.exact then
+    local bytes = call('HGET', ranking.ticks, user)
+    if not bytes then
+      return nil
+    end
+    member = bytes .. user
+  end
+  local digits = call('ZSCORE', ranking.entries, member)
+  if not digits then
+    return nil
+  end
+  local value = tonumber(digits)
+  local standing = split_packed(ranking, value)
+  return standing, member, value
+end
+
 -- Read a tick back from the front of a member.
 local function bytes_tick(member, width)
   local tick = 0
@@ -121,26 +140,12 @@ local function bytes_tick(member, width)
   return tick
 end
 
--- A user's standing, tick and member in a ranking, or nil.
-local function read_entry(ranking, user)
+-- Take a member and value of the sorted set apart into user, standing and tick.
+local function describe_row(ranking, member, value)
   if ranking.exact then
-    local bytes = call('HGET', ranking.ticks, user)
-    if not bytes then
-      return nil
-    end
-    local member = bytes .. user
-    local standing = call('ZSCORE', ranking.entries, member)
-    if not standing then
-      return nil
-    end
-    return tonumber(standing), bytes_tick(bytes, ranking.width), member
+    return string.sub(member, ranking.width + 1), tonumber(value), bytes_tick(member, ranking.width)
   end
-  local value = call('ZSCORE', ranking.entries, user)
-  if not value then
-    return nil
-  end
-  local standing, tick = split_packed(ranking, tonumber(value))
-  return standing, tick, user
+  return member, split_packed(ranking, tonumber(value))
 end
 
 -- Write a tick as big-endian bytes, so that Redis orders tied members by time.
@@ -161,7 +166,10 @@ end
 -- The member and value under which Redis keeps a user's entry.
 local function member_of(ranking, user, standing, tick)
   if ranking.exact then
-    return tick_bytes(tick, ranking.width) .. user, standing
+    if tick ~= ranking.last_tick then
+      ranking.last_tick, ranking.last_bytes = tick, tick_bytes(tick, ranking.width)
+    end
+    return ranking.last_bytes .. user, standing
   end
   return user, (standing - ranking.centre) * ranking.span + tick
 end
@@ -326,12 +334,13 @@ if not lowest or not stop then
   return redis.error_reply('LBNUMBER the bounds of the band are not exact numbers of type ' .. source.score_type)
 end
 
-local standing, tick, member = read_entry(source, user)
-local there, there_tick = read_entry(destination, user)
+local standing, member, value = read_entry(source, user)
+local there, there_member, there_value = read_entry(destination, user)
 if there then
   if standing then
     drop_entry(source, user, standing, member)
   end
+  local _, _, there_tick = describe_row(destination, there_member, there_value)
   return {seq, 'there', plain_score(destination, there), time_of(destination, there_tick)}
 end
 if not standing then
@@ -344,6 +353,7 @@ end
 if #unknown > 0 then
   call('HSET', KEYS[1], unpack(unknown))
 end
+local _, _, tick = describe_row(source, member, value)
 put_entry(destination, user, standing, tick)
 drop_entry(source, user, standing, member)
 return {seq, 'moved', plain_score(source, standing), time_of(source, tick)}

@@ -113,35 +113,23 @@ local function split_packed(ranking, value)
   return (value - tick) / span + ranking.centre, tick
 end
 
--- Read a tick back from the front of a member.
-local function bytes_tick(member, width)
-  local tick = 0
-  for i = 1, width do
-    tick = tick * 256 + string.byte(member, i)
-  end
-  return tick
-end
-
--- A user's standing, tick and member in a ranking, or nil.
+-- A user's standing, member and value in a ranking, or nil. The tick stays where it is in those, as few need it: see describe_row.
 local function read_entry(ranking, user)
+  local member = user
   if ranking.exact then
     local bytes = call('HGET', ranking.ticks, user)
     if not bytes then
       return nil
     end
-    local member = bytes .. user
-    local standing = call('ZSCORE', ranking.entries, member)
-    if not standing then
-      return nil
-    end
-    return tonumber(standing), bytes_tick(bytes, ranking.width), member
+    member = bytes .. user
   end
-  local value = call('ZSCORE', ranking.entries, user)
-  if not value then
+  local digits = call('ZSCORE', ranking.entries, member)
+  if not digits then
     return nil
   end
-  local standing, tick = split_packed(ranking, tonumber(value))
-  return standing, tick, user
+  local value = tonumber(digits)
+  local standing = split_packed(ranking, value)
+  return standing, member, value
 end
 
 local format = string.format

@@ -224,7 +224,10 @@ end
 -- The member and value under which Redis keeps a user's entry.
 local function member_of(ranking, user, standing, tick)
   if ranking.exact then
-    return tick_bytes(tick, ranking.width) .. user, standing
+    if tick ~= ranking.last_tick then
+      ranking.last_tick, ranking.last_bytes = tick, tick_bytes(tick, ranking.width)
+    end
+    return ranking.last_bytes .. user, standing
   end
   return user, (standing - ranking.centre) * ranking.span + tick
 end
@@ -303,35 +306,23 @@ local function split_packed(ranking, value)
   return (value - tick) / span + ranking.centre, tick
 end
 
--- Read a tick back from the front of a member.
-local function bytes_tick(member, width)
-  local tick = 0
-  for i = 1, width do
-    tick = tick * 256 + string.byte(member, i)
-  end
-  return tick
-end
-
--- A user's standing, tick and member in a ranking, or nil.
+-- A user's standing, member and value in a ranking, or nil. The tick stays where it is in those, as few need it: see describe_row.
 local function read_entry(ranking, user)
+  local member = user
   if ranking.exact then
     local bytes = call('HGET', ranking.ticks, user)
     if not bytes then
       return nil
     end
-    local member = bytes .. user
-    local standing = call('ZSCORE', ranking.entries, member)
-    if not standing then
-      return nil
-    end
-    return tonumber(standing), bytes_tick(bytes, ranking.width), member
+    member = bytes .. user
   end
-  local value = call('ZSCORE', ranking.entries, user)
-  if not value then
+  local digits = call('ZSCORE', ranking.entries, member)
+  if not digits then
     return nil
   end
-  local standing, tick = split_packed(ranking, tonumber(value))
-  return standing, tick, user
+  local value = tonumber(digits)
+  local standing = split_packed(ranking, value)
+  return standing, member, value
 end
 
 -- Write a number as decimal text that reads back as the same double; whole numbers are quicker as such.
@@ -407,10 +398,11 @@ local function describe_changes(targets, kind)
   local words = ''
   for i = 1, #targets do
     local ranking = targets[i]
-    words = words .. ' ' .. (ranking.old and plain_score(ranking, ranking.old) or '-')
-      .. ' ' .. (ranking.new and plain_score(ranking, ranking.new) or '-')
-    if kind ~= '-' then
-      words = words .. ' ' .. (ranking.old_rank or '-') .. ' ' .. (ranking.new_rank or '-')
+    local old, new = ranking.old and plain_score(ranking, ranking.old) or '-', ranking.new and plain_score(ranking, ranking.new) or '-'
+    if kind == '-' then
+      words = words .. ' ' .. old .. ' ' .. new
+    else
+      words = words .. ' ' .. old .. ' ' .. new .. ' ' .. (ranking.old_rank or '-') .. ' ' .. (ranking.new_rank or '-')
     end
   end
   return words
@@ -420,7 +412,7 @@ end
 local function remove_user(targets, kind, user)
   local found = false
   for _, ranking in ipairs(targets) do
-    local standing, _, member = read_entry(ranking, user)
+    local standing, member = read_entry(ranking, user)
     ranking.old, ranking.new, ranking.old_rank, ranking.new_rank = standing, nil, nil, nil
     if standing then
       found = true

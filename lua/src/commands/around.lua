@@ -23,7 +23,7 @@ if not ranking then
   return redis.error_reply(seq)
 end
 local total = call('ZCARD', ranking.entries)
-local _, _, member = read_entry(ranking, ARGV[3])
+local _, member = read_entry(ranking, ARGV[3])
 if not member then
   return {seq, total}
 end

@@ -22,6 +22,7 @@
 -- @include parse_rankings
 -- @include open_board
 -- @include read_entry
+-- @include describe_row
 -- @include put_entry
 -- @include drop_entry
 -- @include plain_score
@@ -55,12 +56,13 @@ if not lowest or not stop then
   return redis.error_reply('LBNUMBER the bounds of the band are not exact numbers of type ' .. source.score_type)
 end
 
-local standing, tick, member = read_entry(source, user)
-local there, there_tick = read_entry(destination, user)
+local standing, member, value = read_entry(source, user)
+local there, there_member, there_value = read_entry(destination, user)
 if there then
   if standing then
     drop_entry(source, user, standing, member)
   end
+  local _, _, there_tick = describe_row(destination, there_member, there_value)
   return {seq, 'there', plain_score(destination, there), time_of(destination, there_tick)}
 end
 if not standing then
@@ -73,6 +75,7 @@ end
 if #unknown > 0 then
   call('HSET', KEYS[1], unpack(unknown))
 end
+local _, _, tick = describe_row(source, member, value)
 put_entry(destination, user, standing, tick)
 drop_entry(source, user, standing, member)
 return {seq, 'moved', plain_score(source, standing), time_of(source, tick)}

@@ -5,10 +5,11 @@ local function describe_changes(targets, kind)
   local words = ''
   for i = 1, #targets do
     local ranking = targets[i]
-    words = words .. ' ' .. (ranking.old and plain_score(ranking, ranking.old) or '-')
-      .. ' ' .. (ranking.new and plain_score(ranking, ranking.new) or '-')
-    if kind ~= '-' then
-      words = words .. ' ' .. (ranking.old_rank or '-') .. ' ' .. (ranking.new_rank or '-')
+    local old, new = ranking.old and plain_score(ranking, ranking.old) or '-', ranking.new and plain_score(ranking, ranking.new) or '-'
+    if kind == '-' then
+      words = words .. ' ' .. old .. ' ' .. new
+    else
+      words = words .. ' ' .. old .. ' ' .. new .. ' ' .. (ranking.old_rank or '-') .. ' ' .. (ranking.new_rank or '-')
     end
   end
   return words

@@ -6,7 +6,7 @@
 local function remove_user(targets, kind, user)
   local found = false
   for _, ranking in ipairs(targets) do
-    local standing, _, member = read_entry(ranking, user)
+    local standing, member = read_entry(ranking, user)
     ranking.old, ranking.new, ranking.old_rank, ranking.new_rank = standing, nil, nil, nil
     if standing then
       found = true

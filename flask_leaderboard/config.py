@@ -7,10 +7,10 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, cast, get_args
 
 from .errors import ConfigurationError
-from .rules.board import Board
+from .rules.board import Board, Mode
 from .rules.declaration import declare_board
 
 ROLES = ("read", "submit", "admin")
@@ -81,6 +81,12 @@ def _tokens(value: Any) -> Mapping[str, tuple[str, ...]]:
     return tokens
 
 
+def _mode(value: Any) -> Mode:
+    if value not in get_args(Mode):
+        raise ValueError(f"must be one of {', '.join(get_args(Mode))}")
+    return cast(Mode, value)
+
+
 def _boards(value: Any) -> tuple[Board, ...]:
     if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         raise ValueError("must be a list of boards")
@@ -97,6 +103,7 @@ class Settings:
 
     redis_url: str = _setting("embedded://", _text)
     database_url: str | None = _setting(None, _text)
+    mode: Mode | None = _setting(None, _mode)  # noqa: RUF009 - ruff knows the name of the type only
     keep_log_days: int | None = _setting(None, _whole(1, 36_500))
     worker_thread: bool | None = _setting(None, _flag)
     database_bind: bool | str = _setting(False, _bind)

@@ -18,7 +18,7 @@ from .engine.worker import WorkerThread
 from .errors import ConfigurationError
 from .host_database import host_engine
 from .log.database import Database, database_url
-from .rules.board import Board
+from .rules.board import Board, Mode
 from .rules.calendar import Daily, Monthly, Weekly
 from .rules.results import Receipt
 from .rules.windows import AllTime
@@ -120,8 +120,17 @@ class Leaderboards:
             open_database=_database_opener(app, settings, folder),
             background=WorkerThread if _works_in_a_thread(settings) else None,
             keep_days=settings.keep_log_days,
+            mode=_mode(settings),
             fallback_rows=settings.fallback_rows,
         )
+
+
+def _mode(settings: Settings) -> Mode:
+    """Give the mode of boards that state none. What is in memory is to be gone with it, so no file is made beside it."""
+    if settings.mode is not None:
+        return settings.mode
+    fleeting = settings.redis_url.startswith("memory:") and settings.database_url is None and not settings.database_bind
+    return "redis_only" if fleeting else "ledger"
 
 
 def _works_in_a_thread(settings: Settings) -> bool:

@@ -312,3 +312,22 @@ def test_server_that_hangs_costs_the_timeout_and_then_nothing(valkey_binary: Pat
     finally:
         server.process.send_signal(signal.SIGCONT)
         server.stop()
+
+
+@pytest.mark.parametrize(
+    ("config", "mode"),
+    [
+        ({}, "ledger"),
+        ({"LEADERBOARD_REDIS_URL": "memory://"}, "redis_only"),
+        ({"LEADERBOARD_REDIS_URL": "memory://", "LEADERBOARD_DATABASE_URL": "sqlite:////tmp/x"}, "ledger"),
+        ({"LEADERBOARD_REDIS_URL": "memory://", "LEADERBOARD_MODE": "ledger"}, "ledger"),
+        ({"LEADERBOARD_MODE": "write_behind"}, "write_behind"),
+    ],
+)
+def test_mode_of_boards_that_state_none(config: dict[str, Any], mode: str, tmp_path: Path) -> None:
+    app = Flask("game", instance_path=str(tmp_path))
+    app.config.update(config)
+    leaderboards = Leaderboards(app, boards=[Board("arena"), Board("own", mode="redis_only")])
+    with app.app_context():
+        rules = leaderboards.hub._rules
+        assert (rules["arena"].mode, rules["own"].mode) == (mode, "redis_only")

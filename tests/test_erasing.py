@@ -32,7 +32,7 @@ from tests.web import ADMIN, SUBMIT, arena, code, make_app
 LEDGER = Board("arena", mode="ledger", windows=[AllTime(), Daily()], segments=[Segment("country")])
 OTHER = Board("other", mode="ledger", windows=[AllTime()], tie_break="last", score_type="float")
 UNUSED = Board("unused", mode="ledger")
-PLAIN = Board("plain", windows=[AllTime()])
+PLAIN = Board("plain", mode="redis_only", windows=[AllTime()])
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def runner(tmp_path: Path, clock: SetClock) -> FlaskCliRunner:
     app = Flask(__name__, instance_path=str(tmp_path))
     app.config["LEADERBOARD_REDIS_URL"] = "memory://"
     windows = [AllTime(), Daily()]
-    boards = [Board("arena", mode="ledger", windows=windows), Board("race", mode="ledger"), Board("plain")]
+    boards = [Board("arena", mode="ledger", windows=windows), Board("race", mode="ledger"), Board("plain", mode="redis_only")]
     Leaderboards(app, boards=boards, clock=clock)
     with app.app_context():
         for user, points in (("ann", 3000), ("bob", 20)):

@@ -37,6 +37,7 @@ def make_app(
     """Make an app with leaderboards; configuration without its prefix."""
     app = Flask("game", instance_path=None if instance is None else str(instance))
     app.config.update(LEADERBOARD_REDIS_URL="memory://", LEADERBOARD_TOKENS=TOKENS, LEADERBOARD_CACHE_MS=0)
+    app.config.update(LEADERBOARD_MODE="redis_only")  # a board that is to keep a log says so
     app.config.update({f"LEADERBOARD_{key.upper()}": value for key, value in config.items()})
     more = {} if clock is None else {"clock": clock}
     Leaderboards(boards=boards, authorize=authorize, **more).init_app(app)

@@ -15,7 +15,7 @@ from ..log.database import Database
 from ..log.erasing import Erasures
 from ..log.event_log import EventLog
 from ..log.profiles import ProfileTable
-from ..rules.board import Board
+from ..rules.board import Board, Mode
 from ..rules.identity import check_user_id
 from ..rules.instants import MICROSECONDS
 from ..rules.results import Receipt
@@ -70,13 +70,14 @@ class Hub(Mapping[str, Leaderboard]):
         open_database: Callable[[], Database] | None = None,
         background: Callable[[Hub], Background] | None = None,
         keep_days: int | None = None,
+        mode: Mode = "ledger",
         fallback_rows: int = MOST_ROWS,
     ) -> None:
         self._rules: dict[str, Board] = {}
         for board in boards:
             if board.name in self._rules:
                 raise ConfigurationError(f"two boards are called {board.name!r}: give one of them another name")
-            self._rules[board.name] = board
+            self._rules[board.name] = board.settled(mode if open_database else "redis_only")
         if not self._rules:
             raise ConfigurationError("there is no board: declare one, such as boards=[Board('arena')]")
         self._connect = connect

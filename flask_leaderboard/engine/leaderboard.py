@@ -67,6 +67,7 @@ class Leaderboard(Reader):
         keep_days: int | None = None,
         fallback_rows: int = MOST_ROWS,
     ) -> None:
+        board = board.settled("redis_only" if log is None else "ledger")
         caller = client if isinstance(client, Caller) else Caller(client, dialect)
         if caller.client.get_encoder().decode_responses:
             raise ConfigurationError("the Redis client must give bytes: create it without decode_responses=True")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Literal, get_args
@@ -62,7 +62,7 @@ class Board:
     segments: Sequence[Segment | str] = ()
     remember_ids: timedelta = timedelta(hours=24)
     id_buckets: int = 1024
-    mode: Mode = "redis_only"
+    mode: Mode | None = None
     journal_limit: int = 100_000
     events: timedelta | None = None
 
@@ -72,7 +72,8 @@ class Board:
             if isinstance(getattr(self, rule), str) or not isinstance(getattr(self, rule), Iterable):
                 raise self._wrong(rule, "a list")
         for rule, choices in _CHOICES.items():
-            self._check_choice(rule, getattr(self, rule), choices)
+            if rule != "mode" or self.mode is not None:
+                self._check_choice(rule, getattr(self, rule), choices)
         for update in self.updates:
             self._check_choice("updates", update, _CHOICES["update"])
         self._check_limits()
@@ -164,7 +165,11 @@ class Board:
     @property
     def logged(self) -> bool:
         """Whether the board keeps a log."""
-        return self.mode != "redis_only"
+        return self.mode in ("ledger", "write_behind")
+
+    def settled(self, mode: Mode) -> Board:
+        """Give the board with a mode: its own, or this one where it states none."""
+        return self if self.mode is not None else replace(self, mode=mode)
 
     def window(self, name: str) -> Window:
         """Find a window by its name."""

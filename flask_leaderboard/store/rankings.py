@@ -52,7 +52,7 @@ class RankingBook:
     def expires_at(self, window: Window, period: Period) -> int | None:
         """Tell when the keys of a period expire by themselves; None for never."""
         kept_until = window.kept_until(period)
-        return kept_until if kept_until is None or self._board.mode == "redis_only" else kept_until + BACKSTOP_US
+        return kept_until + BACKSTOP_US if kept_until is not None and self._board.logged else kept_until
 
     def lend(self, window: Window, period: Period, segment: str | None, until: int) -> Ranking:
         """Give the ranking of a period whose time in Redis is over, to be kept until an instant all the same."""

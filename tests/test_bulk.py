@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from flask_leaderboard.log.bulk import insert_rows, one_of, select_pairs, upsert_rows
+from flask_leaderboard.log.bulk import insert_rows, select_rows, upsert_rows
 from flask_leaderboard.log.database import Database
 from flask_leaderboard.log.tables import boards, submission_ids, totals, users
 
@@ -32,8 +32,8 @@ def test_rows_come_back_as_they_were_written(filled: Database) -> None:
 @pytest.mark.parametrize("wanted", [["é"], ["é", "nobody", "{a,b}"], ["nobody"], STRANGE])
 def test_one_of_some_values(filled: Database, wanted: list[str]) -> None:
     with filled.begin() as connection:
-        found = connection.scalars(select(users.c.user_id).where(one_of(connection, users.c.user_id, wanted)))
-        assert set(found) == set(wanted) & set(STRANGE[:-1])
+        query = select_rows(connection, select(users.c.user_id), (users.c.user_id,), [(name,) for name in wanted])
+        assert set(connection.scalars(query)) == set(wanted) & set(STRANGE[:-1])
 
 
 def test_pairs(filled: Database) -> None:
@@ -48,7 +48,7 @@ def test_pairs(filled: Database) -> None:
         insert_rows(connection, submission_ids, rows)
         pairs = [(known[0], "é"), (known[0], "E"), (known[5], STRANGE[5]), (known[9], "{a,b}"), (10**9, "é")]
         query = select(ids.user, ids.submission_id, ids.number).where(ids.board == board)
-        found = connection.execute(select_pairs(connection, query, (ids.user, ids.submission_id), pairs)).all()
+        found = connection.execute(select_rows(connection, query, (ids.user, ids.submission_id), pairs)).all()
         assert sorted(found) == [(known[0], "é", 1), (known[5], STRANGE[5], 6), (known[9], "{a,b}", 10)]
 
 

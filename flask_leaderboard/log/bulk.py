@@ -9,10 +9,8 @@ from sqlalchemy import (
     ARRAY,
     ColumnElement,
     Connection,
-    FromClause,
     Select,
     Table,
-    any_,
     bindparam,
     cast,
     func,
@@ -58,23 +56,17 @@ def upsert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
     connection.execute(written, _columns(rows) if _takes_arrays(connection) else rows)
 
 
-def one_of(connection: Connection, column: ColumnElement[Any], values: Sequence[Any]) -> ColumnElement[bool]:
-    """Give the condition that a column has one of some values."""
-    if _takes_arrays(connection):
-        return column == any_(_array(column, values))
-    return column.in_(values)
-
-
-def select_pairs(
-    connection: Connection, query: Select[Any], columns: tuple[ColumnElement[Any], ColumnElement[Any]], pairs: Sequence[Any]
+def select_rows(
+    connection: Connection, query: Select[Any], columns: Sequence[ColumnElement[Any]], values: Sequence[tuple[Any, ...]]
 ) -> Select[Any]:
-    """Give a query for the rows in which two columns have one of some pairs of values, each pair of which has one row at most."""
+    """Give a query for the rows in which columns have one of some values, each of which has one row at most."""
     if not _takes_arrays(connection):
-        return query.where(tuple_(*columns).in_(pairs))
-    wanted = _unnest([_array(column, values) for column, values in zip(columns, zip(*pairs, strict=True), strict=True)])
-    first, second = columns
+        return query.where(tuple_(*columns).in_(values) if len(columns) > 1 else columns[0].in_([value for (value,) in values]))
+    arrays = [_array(column, listed) for column, listed in zip(columns, zip(*values, strict=True), strict=True)]
+    wanted = func.unnest(*arrays).table_valued(*(f"wanted_{place}" for place in range(len(columns)))).render_derived()
+    same = [column == one for column, one in zip(columns, wanted.c, strict=True)]
     # The limit is never met. It keeps the planner, which knows nothing of a growing table, from reading all of it.
-    found = query.where(first == wanted.c.one, second == wanted.c.other).limit(1).lateral()
+    found = query.where(*same).limit(1).lateral()
     return select(*found.c).select_from(wanted.join(found, true()))
 
 
@@ -84,10 +76,6 @@ def _takes_arrays(connection: Connection) -> bool:
 
 def _array(column: ColumnElement[Any], values: Iterable[Any]) -> ColumnElement[Any]:
     return cast(list(values), ARRAY(column.type))
-
-
-def _unnest(arrays: Sequence[ColumnElement[Any]]) -> FromClause:
-    return func.unnest(*arrays).table_valued("one", "other").render_derived()
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

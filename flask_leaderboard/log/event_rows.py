@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, select, update
 
 from ..rules.board import Board
-from .bulk import insert_rows, parts, select_pairs
+from .bulk import insert_rows, parts, select_rows
 from .events import Draft, Logged
 from .tables import boards, events, submission_ids
 from .users import UserRow
@@ -48,7 +48,7 @@ class EventRows:
         )
         found: dict[Identity, tuple[Logged, str]] = {}
         for part in parts(wanted):
-            for row in connection.execute(select_pairs(connection, query, (ids.user, ids.submission_id), part)):
+            for row in connection.execute(select_rows(connection, query, (ids.user, ids.submission_id), part)):
                 found[row.user, row.submission_id] = (Logged(row.number, known=True, refused=row.refused), row.fact)
         return found
 

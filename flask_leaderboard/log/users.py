@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, select
 
 from ..errors import LogUnavailableError
-from .bulk import one_of, parts
+from .bulk import parts, select_rows
 from .database import Database
 from .tables import users
 
@@ -24,8 +24,8 @@ def find_users(connection: Connection, user_ids: Collection[str]) -> dict[str, U
     """Give the rows of those users who have one."""
     found: dict[str, UserRow] = {}
     for part in parts(sorted(user_ids)):
-        some = one_of(connection, users.c.user_id, part)
-        rows = connection.execute(select(users.c.user_id, users.c.id, users.c.name).where(some))
+        query = select(users.c.user_id, users.c.id, users.c.name)
+        rows = connection.execute(select_rows(connection, query, (users.c.user_id,), [(user_id,) for user_id in part]))
         found.update((row.user_id, UserRow(row.id, row.name)) for row in rows)
     return found
 

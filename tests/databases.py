@@ -149,7 +149,9 @@ class MariaDB(DatabaseServer):
 
     def _start(self, binary: Path) -> subprocess.Popen[bytes]:
         names = [f"--socket={self.folder}/sql.sock", f"--pid-file={self.folder}/pid", "--skip-networking"]
-        return self.launch(str(binary), *self._options(), *names, "--innodb-flush-log-at-trx-commit=2")
+        # A server that starts clears away what it finds in its tmpdir, also what another one there is using.
+        own = [f"--tmpdir={self.folder}", "--innodb-flush-log-at-trx-commit=2"]
+        return self.launch(str(binary), *self._options(), *names, *own)
 
     def _url(self, name: str | None) -> URL:
         query = {"unix_socket": f"{self.folder}/sql.sock", "charset": "utf8mb4"}

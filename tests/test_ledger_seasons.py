@@ -39,6 +39,7 @@ from flask_leaderboard.store.rankings import BACKSTOP_US
 from flask_leaderboard.web.service import service_of
 from tests.conftest import SetClock
 from tests.servers import FLAVOURS
+from tests.waiting import until
 from tests.web import make_app
 
 MINUTE = 60 * MICROSECONDS
@@ -362,11 +363,13 @@ def test_every_event_counts_in_the_season_of_its_number(database: Database, valk
     boards = [Leaderboard(arena(), valkey, log=EventLog(arena(), database)) for _ in range(3)]
     failures: list[BaseException] = []
     receipts: list[Receipt] = []
-    playing = threading.Event()
+    over = threading.Event()
 
     def play(number: int) -> None:
+        turn = 0
         try:
-            for turn in range(25):
+            while not over.wait(0.001):
+                turn += 1
                 outcomes = boards[number % 3].submit_many([Submission(f"user{(number + turn) % 5}", 1)] * (1 + turn % 2))
                 receipts.extend(outcome for outcome in outcomes if isinstance(outcome, Receipt))
                 failures.extend(outcome for outcome in outcomes if isinstance(outcome, LeaderboardError))
@@ -374,25 +377,26 @@ def test_every_event_counts_in_the_season_of_its_number(database: Database, valk
             failures.append(failure)
 
     def operate() -> None:
-        number = 0
-        while not playing.is_set():
-            boards[0].start_season(f"season-{number}")
-            playing.wait(0.02)
-            boards[0].end_season()
-            number += 1
+        try:
+            for number in range(4):
+                boards[0].start_season(f"season-{number}")
+                played = len(receipts) + 10
+                until(lambda played=played: len(receipts) > played)
+                boards[1].end_season()
+        except BaseException as failure:
+            failures.append(failure)
+        over.set()
 
     players = [threading.Thread(target=play, args=(number,)) for number in range(6)]
     operator = threading.Thread(target=operate)
     for thread in (*players, operator):
         thread.start()
-    for thread in players:
+    for thread in (operator, *players):
         thread.join(120)
-    playing.set()
-    operator.join(60)
     assert failures == []
     assert_counted_by_number(boards[0], receipts)
     seasons = [season.name for season in log_of(boards[0]).seasons.read().played]
-    assert len(seasons) > 1
+    assert len(seasons) == 4
     before = {name: rows(boards[0], name) for name in seasons}
     valkey.flushall()
     anew = Leaderboard(arena(), valkey, log=EventLog(arena(), database))

@@ -277,6 +277,7 @@ def test_redis_that_is_ahead_of_the_log_is_left_alone(valkey: Redis, keep: Keep,
     with pytest.raises(LogMismatchError):
         keep(valkey).rebuild()
     assert valkey.zrange("lb1:{arena}:all:all", 0, -1) == before
+    assert leftovers(valkey) == []
 
 
 def test_empty_log_gives_an_empty_board(valkey: Redis, keep: Keep) -> None:

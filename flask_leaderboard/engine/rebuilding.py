@@ -71,16 +71,24 @@ class Rebuilder:
         names = tuple(sorted({self._board.window(name).name for name in windows}))
         with claiming(self._store, DUTY) as claim:
             job = _Job(names, claim, progress or _say_nothing)
+            _, head = self._numbers()
             if from_log:
                 self._forget_totals()
-            self._fold_totals(job, self._log.head())
-            resumed, rows = self._resume(job, from_log=from_log), 0
-            shadow = resumed
-            if shadow is None:
-                shadow, rows = self._load(job)
+            self._fold_totals(job, head)
+            resumed = self._resume(job, from_log=from_log)
+            shadow, rows = self._load(job) if resumed is None else (resumed, 0)
             number = self._bring_in(job, shadow)
             shadow.clear()
         return Rebuilt(rows, number, resumed is not None)
+
+    def _numbers(self) -> tuple[int, int]:
+        """Give how far the live data and the log are; they must belong together."""
+        live, head = self._store.number(), self._log.head()  # in this order: what Redis has folded was in the log before
+        if live > head:
+            raise LogMismatchError(
+                f"Redis has {live} events and the log {head}: name the database that belongs to it, or another key prefix"
+            )
+        return live, head
 
     def _forget_totals(self) -> None:
         pruned, _ = self._log.extent()
@@ -181,11 +189,7 @@ class Rebuilder:
 
     def _catch_up(self, job: _Job, shadow: Shadow, folder: ShadowFolder) -> None:
         """Fold what the live data has, and where that is behind itself, nearly all that the log has."""
-        first, live, head = shadow.number(), self._store.number(), self._log.head()
-        if live > head:
-            raise LogMismatchError(
-                f"Redis has {live} events and the log {head}: name the database that belongs to it, or another key prefix"
-            )
+        first, (live, head) = shadow.number(), self._numbers()
         if live < first and (job.windows or first - live <= CLOSE):
             self._wait_for_live(job, first)
             live = self._store.number()

@@ -181,7 +181,11 @@ class Leaderboard(Reader):
     @property
     def duties(self) -> tuple[Duty, ...]:
         """What a worker does for the board: nothing without a log."""
-        return () if self._ledger is None else self._ledger.duties
+        if self._ledger is None:
+            return ()
+        if not any(isinstance(window, Season) for window in self.board.windows):
+            return self._ledger.duties
+        return (*self._ledger.duties, Duty("seasons", lambda now: self.expire_ended_seasons()))
 
     def start_season(self, season: str, *, window: str = "season") -> Period:
         """Start a season by its name."""

@@ -125,9 +125,9 @@ class Round:
         _signal(whole, signal.SIGCONT)
 
     def verdict(self) -> tuple[list[str], int]:
-        """Stop the players; give what is wrong, and how many events were played."""
+        """Stop all that writes; give what is wrong, and how many events were played."""
         ended = [f"a player ended by itself: {self._told()}" for _, player in self._players if player.poll() is not None]
-        self._stop_players()
+        self._stop_app()
         database = Database(database_url(self._url, self._folder))
         try:
             log = EventLog(BOARD, database)
@@ -140,10 +140,14 @@ class Round:
             database.close()
 
     def stop(self) -> None:
+        self._stop_app()
+        self.redis.stop()
+
+    def _stop_app(self) -> None:
+        """Stop the players, and who may still be at what they have sent."""
         self._stop_players()
         self.worker.stop()
         self.web.stop()
-        self.redis.stop()
 
     def _told(self) -> str:
         return (self._folder / "log").read_text()[-500:]

@@ -17,17 +17,18 @@ MAY_IMPORT = {
     "store": {"errors", "rules", "store"},
     "log": {"errors", "rules", "log"},
     "engine": {"errors", "rules", "store", "log", "engine"},
+    "live": {"errors", "rules", "store", "engine", "live"},
     "config": {"errors", "rules"},
     "backends": {"errors", "backends"},
     "host_database": {"errors"},
     "signals": set(),
-    "web": {"errors", "version", "config", "rules", "store", "log", "engine", "web"},
+    "web": {"errors", "version", "config", "rules", "store", "log", "engine", "live", "web"},
     "globals": {"engine", "web"},
     "cli": {"errors", "rules", "log", "engine", "globals", "cli"},
-    "extension": {"errors", "cli", "config", "rules", "backends", "engine", "host_database", "log", "signals", "web"},
+    "extension": {"errors", "cli", "config", "rules", "backends", "engine", "host_database", "live", "log", "signals", "web"},
 }
 NO_SERVER = {"rules", "log", "errors", "version", "config", "signals", "web", "globals", "cli", "extension"}
-NO_FLASK = {"rules", "log", "errors", "version", "config", "store", "engine", "backends"}
+NO_FLASK = {"rules", "log", "errors", "version", "config", "store", "engine", "live", "backends"}
 
 
 def imports_of(path: Path) -> set[str]:

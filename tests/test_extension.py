@@ -8,8 +8,9 @@ import threading
 from typing import Any
 
 import pytest
-from flask import Blueprint, Flask, jsonify
+from flask import Blueprint, Flask, abort, jsonify, redirect
 from flask.json.provider import DefaultJSONProvider
+from flask.testing import FlaskClient
 
 from flask_leaderboard import (
     AllTime,
@@ -26,7 +27,7 @@ from flask_leaderboard.errors import ConfigurationError, LayoutError, ProtocolEr
 from flask_leaderboard.rules.instants import DAY
 from flask_leaderboard.web.service import service_of
 from tests.conftest import SetClock
-from tests.web import SUBMIT, arena, make_app
+from tests.web import SUBMIT, arena, code, make_app
 
 
 def memory_app(name: str = "game", **config: Any) -> Flask:
@@ -140,8 +141,31 @@ def test_host_stays_as_it_was() -> None:
     assert app.teardown_appcontext_funcs == before.teardown_appcontext_funcs
     assert app.error_handler_spec[None].keys() == before.error_handler_spec[None].keys()
     assert app.jinja_env.filters.keys() == before.jinja_env.filters.keys()
-    told = app.test_client().get("/v1/scores/nobody")
-    assert (told.status_code, told.json["code"]) == (404, "not_ranked")
+
+
+def test_handlers_of_the_host_do_not_answer_for_the_api() -> None:
+    app = host_app()
+    app.config.update(LEADERBOARD_REDIS_URL="memory://", LEADERBOARD_TOKENS={"submit": ["s3cret"]})
+    for status in (400, 401, 413, 415):
+        app.register_error_handler(status, lambda error: ("<h1>ours</h1>", error.code))
+    app.register_error_handler(Exception, lambda error: ("<h1>ours</h1>", 500))
+    Leaderboards(app, boards=[arena()])
+    client = app.test_client()
+    assert code(client.get("/v1/scores/nobody")) == (404, "not_ranked")
+    assert code(client.patch("/v1/scores")) == (405, "method_not_allowed")
+    assert code(client.post("/v1/docs")) == (405, "method_not_allowed")
+    assert code(client.post("/v1/scores", json={})) == (401, "unauthorized")
+    assert code(client.post("/v1/scores", data="{}", headers=SUBMIT)) == (415, "unsupported_media_type")
+    assert code(client.post("/v1/scores", data="x" * 6000, headers=SUBMIT)) == (413, "body_too_large")
+
+
+def test_check_of_the_host_may_answer_itself() -> None:
+    def authorize(role: str, user_id: str | None) -> bool:
+        abort(redirect("/login") if user_id else 418)
+
+    client = FlaskClient(make_app([arena()], authorize=authorize))
+    assert client.get("/v1/scores/ann").headers["Location"] == "/login"
+    assert code(client.get("/v1/scores")) == (418, "http_error")
 
 
 def test_host_limit_of_bodies_is_respected() -> None:

@@ -467,7 +467,11 @@ def test_head_and_wrong_methods(client: FlaskClient) -> None:
     assert (code(wrong), wrong.headers["Allow"]) == ((405, "method_not_allowed"), "GET, POST")
     assert code(client.delete("/v1/scores/ann")) == (405, "method_not_allowed")
     assert client.options("/v1/scores").headers["Allow"] == "GET, POST, OPTIONS"
-    assert client.options("/v1/health").headers["Allow"] == "GET, OPTIONS"
+    for path in ("health", "docs", "docs.css", "openapi.json"):
+        assert client.options(f"/v1/{path}").headers["Allow"] == "GET, OPTIONS"
+        assert client.head(f"/v1/{path}").status_code == 200
+        wrong = client.put(f"/v1/{path}")
+        assert (code(wrong), wrong.headers["Allow"]) == ((405, "method_not_allowed"), "GET")
 
 
 def test_health(client: FlaskClient) -> None:

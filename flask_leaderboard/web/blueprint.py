@@ -13,11 +13,11 @@ from ..config import Settings
 from ..errors import LeaderboardError
 from . import boards, health, rankings, submissions, users
 from .bodies import write_json
-from .dispatch import dispatch
+from .dispatch import answer_other_method, dispatch
 from .docs import POLICY, render_docs
 from .openapi import describe_api
 from .operations import Operation
-from .problems import answer_error, answer_http_error
+from .problems import answer_error, answer_http_error, answering
 from .service import service_of
 
 NAME = "flask_leaderboard"
@@ -62,6 +62,7 @@ def _methods(path: str, operations: Mapping[str, Operation]) -> list[str]:
 
 
 def _view(operations: Mapping[str, Operation]) -> Callable[..., Response]:
+    @answering
     def view(**path: str) -> Response:
         return dispatch(service_of(current_app), _behind(request), operations, path)
 
@@ -78,21 +79,19 @@ def _add_docs(blueprint: Blueprint) -> None:
     def api() -> dict[str, Any]:
         return _described(request.script_root + request.path.rpartition("/")[0])
 
-    @blueprint.get("/openapi.json")
     def openapi() -> Response:
-        return _public(Response(write_json(api()), mimetype="application/json"))
+        return Response(write_json(api()), mimetype="application/json")
 
-    @blueprint.get("/docs")
     def docs() -> Response:
         page = render_docs(api(), document=url_for(".openapi"), stylesheet=url_for(".docs_style"))
-        response = _public(Response(page, mimetype="text/html"))
-        response.headers["Content-Security-Policy"] = POLICY
-        return response
+        return Response(page, mimetype="text/html", headers={"Content-Security-Policy": POLICY})
 
-    @blueprint.get("/docs.css")
     def docs_style() -> Response:
         with blueprint.open_resource("static/docs.css", "rb") as style:
-            return _public(Response(style.read(), mimetype="text/css"))
+            return Response(style.read(), mimetype="text/css")
+
+    for path, view in (("/openapi.json", openapi), ("/docs", docs), ("/docs.css", docs_style)):
+        blueprint.add_url_rule(path, view.__name__, _public(view), methods=_METHODS)
 
 
 @lru_cache(maxsize=8)
@@ -100,7 +99,16 @@ def _described(server: str) -> dict[str, Any]:
     return describe_api(OPERATIONS, server)
 
 
-def _public(response: Response) -> Response:
-    response.headers["Cache-Control"] = "public, max-age=300"
-    response.headers["X-Content-Type-Options"] = "nosniff"
-    return response
+def _public(page: Callable[[], Response]) -> Callable[[], Response]:
+    """Let a page be read by everybody, and by no other method than GET."""
+
+    @answering
+    def view() -> Response:
+        if request.method not in ("GET", "HEAD"):
+            return answer_other_method(_behind(request), ["GET"])
+        response = page()
+        response.headers["Cache-Control"] = "public, max-age=300"
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        return response
+
+    return view

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from flask import Request, Response
@@ -22,10 +22,8 @@ NO_STORE = "no-store"
 def dispatch(service: Service, request: Request, operations: Mapping[str, Operation], path: Mapping[str, str]) -> Response:
     """Answer a request to a path with the operation of its method."""
     operation = operations.get("GET" if request.method == "HEAD" else request.method)
-    if request.method == "OPTIONS":
-        return Response(headers={"Allow": ", ".join([*sorted(operations), "OPTIONS"])})
     if operation is None:
-        raise MethodNotAllowed(sorted(operations), f"{request.method} is not a method of this path")
+        return answer_other_method(request, operations)
     limit_body(request, service.settings.max_body_bytes)
     _check_caller(service, request, operation, path)
     if operation.shared:
@@ -35,6 +33,13 @@ def dispatch(service: Service, request: Request, operations: Mapping[str, Operat
         answer = _answer(service, request, operation, path)
     service.hub.tell_of_closed()
     return answer.respond(request)
+
+
+def answer_other_method(request: Request, methods: Collection[str]) -> Response:
+    """Tell the methods of a path, or refuse one that it does not have."""
+    if request.method == "OPTIONS":
+        return Response(headers={"Allow": ", ".join([*sorted(methods), "OPTIONS"])})
+    raise MethodNotAllowed(sorted(methods), f"{request.method} is not a method of this path: use {' or '.join(sorted(methods))}")
 
 
 def load(schema: Schema, data: Any, what: str) -> Any:

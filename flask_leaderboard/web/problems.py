@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, cast
 
 from flask import Response
 from werkzeug.exceptions import HTTPException
@@ -14,6 +15,7 @@ from werkzeug.http import HTTP_STATUS_CODES
 from .. import errors as e
 from .bodies import write_json
 
+P = ParamSpec("P")
 MEDIA_TYPE = "application/problem+json"
 _logger = logging.getLogger("flask_leaderboard")
 
@@ -96,12 +98,27 @@ def answer_error(error: e.LeaderboardError) -> Response:
 
 def answer_http_error(error: HTTPException) -> Response:
     """Answer an error of HTTP itself, such as a body that is too large."""
+    if error.response is not None:  # the host's own, by abort(response)
+        return cast(Response, error.response)
     status = error.code or 500
     response = _respond(_problem(status, HTTP_CODES.get(status, "http_error"), error.description or ""))
     for name, value in error.get_headers():
         if name not in ("Content-Type", "Content-Length"):
             response.headers[name] = value
     return response
+
+
+def answering(view: Callable[P, Response]) -> Callable[P, Response]:
+    """Let a view answer errors of HTTP itself: a handler that the host has for their status would go before the blueprint's."""
+
+    @wraps(view)
+    def answer(*args: P.args, **kwargs: P.kwargs) -> Response:
+        try:
+            return view(*args, **kwargs)
+        except HTTPException as error:
+            return answer_http_error(error)
+
+    return answer
 
 
 def _problem(status: int, code: str, detail: str) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -190,6 +192,18 @@ def test_openapi_names_where_it_is_served() -> None:
     Leaderboards(app)
     told = app.test_client().get("/api/ranks/openapi.json", environ_overrides={"SCRIPT_NAME": "/game"}).json
     assert told["servers"] == [{"url": "/game/api/ranks"}]
+
+
+def test_import_needs_nothing_that_windows_lacks() -> None:
+    script = (
+        "import sys, alembic.command, apispec, flask, marshmallow, redis.cluster, sqlalchemy.dialects.postgresql\n"
+        "sys.modules['fcntl'], sys.modules['msvcrt'], sys.platform = None, sys, 'win32'\n"
+        "import flask_leaderboard\n"
+        "app = flask.Flask('game')\n"
+        "app.config['LEADERBOARD_REDIS_URL'] = 'redis://127.0.0.1:1'\n"
+        "flask_leaderboard.Leaderboards(app)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 def test_init_connects_to_nothing_and_starts_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:

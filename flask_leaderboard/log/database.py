@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +18,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from ..errors import ConfigurationError, LogUnavailableError
 from .engines import SNAPSHOT, borrow_engine, make_engine
 from .migrating import current, newest, upgrade
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
 TRIES = 5
@@ -142,11 +147,19 @@ class Database:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.with_suffix(".lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                _lock_alone(lock.fileno())
                 if not self._is_current():
                     self.migrate()
         except OSError as error:
             raise LogUnavailableError(f"the log can't be kept in {str(file.parent)!r}: {error}") from error
+
+
+def _lock_alone(file: int) -> None:
+    """Lock an open file until it is closed; wait for who has it."""
+    if sys.platform == "win32":
+        msvcrt.locking(file, msvcrt.LK_LOCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _gave_way(error: DBAPIError) -> bool:

@@ -28,7 +28,9 @@ from flask_leaderboard import (
 )
 from flask_leaderboard import errors as e
 from flask_leaderboard.rules.instants import DAY, to_datetime
+from flask_leaderboard.store.batch import Batch
 from flask_leaderboard.store.calls import Caller, Functions, Scripts
+from flask_leaderboard.store.submit_stream import SubmitStream
 from flask_leaderboard.store.users import Profile, Users
 from tests.conftest import SetClock
 
@@ -183,6 +185,29 @@ def test_batches_keep_their_order_on_a_server_without_the_script(client: Redis, 
     entry = lb.rank("ann")
     assert entry is not None
     assert entry.score == 899
+
+
+@pytest.mark.parametrize("dialect", [Scripts(), Functions()], ids=["scripts", "functions"])
+@pytest.mark.parametrize("flushed_before", [2, 3])
+def test_batches_survive_a_server_that_forgets_the_script(
+    valkey: Redis, clock: SetClock, monkeypatch: pytest.MonkeyPatch, dialect: Any, flushed_before: int
+) -> None:
+    lb, sent, send = Leaderboard(Board("arena", update="latest"), valkey, clock=clock, dialect=dialect), [], SubmitStream.send
+
+    def send_and_forget(stream: SubmitStream, batch: Batch) -> None:
+        sent.append(batch)
+        if len(sent) == flushed_before:
+            valkey.script_flush()
+            valkey.function_flush()
+        send(stream, batch)
+
+    monkeypatch.setattr(SubmitStream, "send", send_and_forget)
+    receipts = lb.submit_many([Submission("ann", i) for i in range(2000)])
+    assert len(sent) > 4
+    assert [receipt.number for receipt in receipts if isinstance(receipt, Receipt)] == list(range(1, 2001))
+    entry = lb.rank("ann")
+    assert entry is not None
+    assert entry.score == 1999
 
 
 def test_batches_keep_their_order_when_the_season_changes(client: Redis, clock: SetClock) -> None:

@@ -65,12 +65,25 @@ class ConnectionStream:
         try:
             return self._connection.read_response()
         except ResponseError as error:
-            if self._surely_loaded or not self._caller.dialect.is_missing(error):
+            if not self._caller.dialect.is_missing(error):
                 raise
+            if self._surely_loaded:
+                self._take_back(error)
         self._connection.send_packed_command([pack(self._caller.dialect.loading(self._command))])
         self._connection.read_response()
         self._connection.send_packed_command([self.in_flight[0]])
         return self._connection.read_response()
+
+    def _take_back(self, missing: ResponseError) -> None:
+        """See that what was sent behind a call did not run either, for all of it to be sent again in its order."""
+        for _ in list(self.in_flight)[1:]:
+            try:
+                self._connection.read_response()
+            except ResponseError as error:
+                if self._caller.dialect.is_missing(error):
+                    continue
+            raise missing
+        self._surely_loaded = False
 
     def _go_on(self) -> None:
         """Let go what waited for the first reply: sent behind a call that is not loaded, it would be run before it."""

@@ -6,6 +6,7 @@ import logging
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -16,13 +17,16 @@ import pytest
 from flask import Flask
 from redis import Redis
 from redis.cluster import RedisCluster
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 from flask_leaderboard import Board, Daily, Every, Leaderboard, Leaderboards, Segment, Tournament
 from flask_leaderboard.backends.clients import connector
+from flask_leaderboard.backends.late_cluster import LateCluster
 from flask_leaderboard.config import Settings, config_key, read_settings
 from flask_leaderboard.errors import ConfigurationError
 from flask_leaderboard.rules.declaration import declare_board
+from flask_leaderboard.web.service import service_of
 from tests.servers import FLAVOURS, Server
 from tests.waiting import until
 from tests.web import make_app
@@ -252,7 +256,7 @@ def test_cluster_by_url(cluster: Server, port: int) -> None:
         app = make_app(redis_url=url, redis_functions=functions, key_prefix=f"lb-{functions}")
         play(app)
     client = connect(url)
-    assert isinstance(client, RedisCluster)
+    assert client.cluster_info()["cluster_state"] == "ok"
     client.close()
 
 
@@ -261,6 +265,52 @@ def test_cluster_that_is_away_is_a_503(port: int) -> None:
     for _ in range(4):
         answer = app.test_client().get("/v1/scores")
         assert (answer.status_code, answer.json["code"]) == (503, "store_unavailable")
+
+
+def test_log_takes_what_comes_before_the_cluster_is_there(port: int, valkey_binary: Path, tmp_path: Path) -> None:
+    app = make_app(redis_url=f"redis+cluster://127.0.0.1:{port}", mode="ledger", instance=tmp_path, redis_rest_ms=50)
+    client, headers = app.test_client(), {"Authorization": "Bearer s3cret"}
+    for points in (1, 2):
+        assert client.post("/v1/scores", json={"user_id": "ann", "points": points}, headers=headers).status_code == 202
+    told = client.get("/v1/scores/ann").json
+    assert (told["user_info"]["score"], told["degraded"]) == (3, True)
+    server = Server(valkey_binary, "--port", str(port), "--bind", "127.0.0.1", "--cluster-enabled", "yes")
+    try:
+        server.client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        until(lambda: "degraded" not in client.get("/v1/scores/ann").json)
+        assert client.get("/v1/scores/ann").json["user_info"]["score"] == 3
+    finally:
+        service_of(app).hub.close()
+        server.stop()
+
+
+def test_threads_that_find_no_cluster_wait_for_it_together() -> None:
+    made, entered, go_on = [], threading.Event(), threading.Event()
+
+    def make() -> RedisCluster:
+        made.append(1)
+        entered.set()
+        go_on.wait(10)
+        raise RedisConnectionError("nobody is there")
+
+    cluster, failed = LateCluster(make), []
+
+    def ask() -> None:
+        try:
+            cluster.get("key")
+        except RedisConnectionError as error:
+            failed.append(str(error))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    entered.wait(10)
+    go_on.set()
+    for thread in threads:
+        thread.join(10)
+    assert failed == ["nobody is there"] * 8
+    assert len(made) < 8
+    cluster.close()
 
 
 def test_sentinel_by_url(valkey_binary: Path, port: int) -> None:

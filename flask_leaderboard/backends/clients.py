@@ -18,6 +18,7 @@ from redis.sentinel import Sentinel
 
 from ..errors import ConfigurationError
 from .embedded import EmbeddedServer
+from .late_cluster import LateCluster
 
 Connect = Callable[[], Any]
 SCHEMES = ("redis", "rediss", "unix", "redis+sentinel", "redis+cluster", "embedded", "memory")
@@ -88,12 +89,12 @@ def _cluster(url: str, options: dict[str, Any]) -> Connect:
         raise ConfigurationError(f"LEADERBOARD_REDIS_URL {_masked(url)!r} has a path: a cluster has no numbered databases")
     nodes = _nodes(hosts, 6379, url)
 
-    def connect() -> Any:
+    def connect() -> RedisCluster:
         node: Any = ClusterNode
         startup = [node(host, port) for host, port in nodes]
         return RedisCluster(startup_nodes=startup, **options, **login)
 
-    return connect
+    return partial(LateCluster, connect)
 
 
 def _embedded(url: str, folder: Path, options: dict[str, Any]) -> Connect:

@@ -154,9 +154,7 @@ class Hub(Mapping[str, Leaderboard]):
         return opened
 
     def _open(self) -> Opened:
-        with self._gate:  # a cluster's client asks for its nodes at once
-            client = self._connect()
-        caller = Caller(client, self._dialect, self._gate)
+        caller = Caller(self._connect(), self._dialect, self._gate)
         logged = LoggedUsers(caller, self._prefix, ProfileTable(self.database)) if self._keeps_log else None
         users = logged or Users(caller, self._prefix)
         boards = {

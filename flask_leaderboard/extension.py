@@ -153,6 +153,6 @@ def _default_board() -> Board:
 def _secrets(app: Flask, hub: Hub) -> list[bytes]:
     """List what cursors may be signed with, the newest last: the app's own secrets, or one that its processes share."""
     if not app.secret_key:
-        return [hub.shared_secret()]
+        return hub.app_keys.secrets()
     known = [*(app.config.get("SECRET_KEY_FALLBACKS") or ()), app.secret_key]
     return [secret.encode() if isinstance(secret, str) else secret for secret in known]

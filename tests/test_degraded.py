@@ -120,10 +120,21 @@ def test_cursors_without_a_secret_key_hold_where_the_secret_is_known(make: Calla
     fill(app)
     cursor = app.test_client().get("/v1/scores?limit=3").json["cursor"]
     server.stop()
-    service_of(app).hub._secret_until = 0.0
+    service_of(app).hub.app_keys.secret_until = 0.0
     assert app.test_client().get(f"/v1/scores?limit=100&cursor={cursor}").json["count"] == 9
     assert other.test_client().get("/v1/scores?limit=100").json["count"] == 12
-    assert code(other.test_client().get("/v1/scores?limit=3")) == (503, "store_unavailable")
+
+
+def test_process_that_knows_no_secret_signs_by_one_of_its_own(make: Callable[..., Flask], server: Server) -> None:
+    app, other = make(), make()
+    app.secret_key = other.secret_key = None
+    fill(app)
+    server.stop()
+    first = app.test_client().get("/v1/scores?limit=3").json
+    again = app.test_client().get("/v1/scores?limit=3").json
+    assert (first["count"], again["cursor"]) == (3, first["cursor"])
+    assert app.test_client().get(f"/v1/scores?limit=100&cursor={first['cursor']}").json["count"] == 9
+    assert code(other.test_client().get(f"/v1/scores?cursor={first['cursor']}")) == (400, "bad_cursor")
 
 
 def test_what_was_submitted_without_redis_is_read(make: Callable[..., Flask], server: Server) -> None:

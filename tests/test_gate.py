@@ -106,7 +106,7 @@ def test_server_that_takes_no_writes_is_a_503(own_server: Server, trouble: str) 
         ):
             assert (answer.status_code, answer.json["code"]) == (503, "store_unavailable")
             assert answer.headers["Retry-After"] == "1"
-        service_of(app).hub._secret_until = 0
+        service_of(app).hub.app_keys.secret_until = 0
         assert client.get("/v1/scores?limit=1").json["total"] == 2
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..errors import ConfigurationError, LeaderboardError, NoLogError, StoreUnavailableError, UnknownBoardError
+from ..errors import ConfigurationError, LeaderboardError, NoLogError, UnknownBoardError
 from ..log.database import Database
 from ..log.erasing import Erasures
 from ..log.event_log import EventLog
@@ -19,6 +17,7 @@ from ..rules.board import Board, Mode
 from ..rules.identity import check_user_id
 from ..rules.instants import MICROSECONDS
 from ..rules.results import Receipt
+from ..store.app_keys import AppKeys
 from ..store.calls import Caller, Dialect, Functions, Scripts
 from ..store.gate import Gate
 from ..store.users import Users
@@ -29,8 +28,6 @@ from .profiles import LoggedUsers
 from .reading import Clock
 from .shelf import MOST_ROWS
 
-SECRET_SECONDS = 10.0
-"""For how long a process trusts its copy of the shared secret: a Redis that lost its data has another one."""
 _logger = logging.getLogger("flask_leaderboard")
 
 
@@ -41,6 +38,7 @@ class Opened:
     caller: Caller
     users: Users
     boards: Mapping[str, Leaderboard]
+    app_keys: AppKeys
     eraser: Eraser | None = None
     background: Background | None = None
 
@@ -93,8 +91,6 @@ class Hub(Mapping[str, Leaderboard]):
         self._fallback_rows = fallback_rows
         self._looked_at = 0
         self._look_at = 0
-        self._secret: bytes | None = None
-        self._secret_until = 0.0
         self._opened: dict[int, Opened] = {}
         self._databases: dict[int, Database] = {}
 
@@ -153,6 +149,11 @@ class Hub(Mapping[str, Leaderboard]):
                 _logger.warning(warning)
         return opened
 
+    @property
+    def app_keys(self) -> AppKeys:
+        """What the processes of the app share beside the boards."""
+        return self.opened.app_keys
+
     def _open(self) -> Opened:
         caller = Caller(self._connect(), self._dialect, self._gate)
         logged = LoggedUsers(caller, self._prefix, ProfileTable(self.database)) if self._keeps_log else None
@@ -183,7 +184,14 @@ class Hub(Mapping[str, Leaderboard]):
             else None
         )
         wanted = self._background is not None and any(board.duties for board in boards.values())
-        return Opened(caller, users, boards, eraser, self._background(self) if self._background and wanted else None)
+        return Opened(
+            caller,
+            users,
+            boards,
+            AppKeys(caller, self._prefix),
+            eraser,
+            self._background(self) if self._background and wanted else None,
+        )
 
     def tell_of_closed(self) -> None:
         """Tell of periods that have closed; asks Redis only where one can have, and a failure is only logged."""
@@ -220,29 +228,6 @@ class Hub(Mapping[str, Leaderboard]):
         if opened.eraser is None or not isinstance(opened.users, LoggedUsers):
             return False
         return opened.users.step() | opened.eraser.forget(self.clock())
-
-    def remember(self, text: str, seconds: int) -> bool:
-        """Remember a text for a while, for all processes; False where it was known."""
-        (answer,) = self.caller.ask(("SET", f"{self._prefix}:{{@seen:{text}}}", "1", "NX", "EX", seconds))
-        return answer is not None
-
-    def shared_secret(self) -> bytes:
-        """Give a secret that all processes of the app share, made by the first that asks; the last known while Redis is away."""
-        if self._secret is None or time.monotonic() > self._secret_until:
-            try:
-                self._secret = self._ask_for_secret()
-            except StoreUnavailableError:
-                if self._secret is None:
-                    raise
-            self._secret_until = time.monotonic() + SECRET_SECONDS
-        return self._secret
-
-    def _ask_for_secret(self) -> bytes:
-        key = f"{self._prefix}:{{@app}}:secret"
-        (known,) = self.caller.ask(("GET", key))
-        if known is None:
-            _, known = self.caller.ask(("SET", key, secrets.token_hex(32), "NX"), ("GET", key))
-        return bytes(known)
 
     def warnings(self) -> list[str]:
         """Tell what is set up on the server in a way that can lose data; nothing where the server does not say."""

@@ -58,7 +58,7 @@ def _check_caller(service: Service, request: Request, operation: Operation, path
         return
     service.access.check(request, operation.role, path.get("user_id"))
     if operation.role != "read":
-        service.signatures.check(request, service.hub.clock(), service.hub.remember)
+        service.signatures.check(request, service.hub.clock(), service.hub.app_keys.remember)
 
 
 def _answer(service: Service, request: Request, operation: Operation, path: Mapping[str, str]) -> Answer:

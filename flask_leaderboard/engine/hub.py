@@ -121,13 +121,14 @@ class Hub(Mapping[str, Leaderboard]):
     @property
     def database(self) -> Database:
         """The database of the log."""
-        if self._open_database is None or not self._keeps_log:
+        if self._open_database is None or not self.keeps_log:
             raise NoLogError("no board keeps a log: declare one with mode='ledger'")
         process = os.getpid()
         return self._databases.get(process) or self._databases.setdefault(process, self._open_database())
 
     @property
-    def _keeps_log(self) -> bool:
+    def keeps_log(self) -> bool:
+        """Whether a board has a log."""
         return any(board.logged for board in self._rules.values())
 
     @property
@@ -156,7 +157,7 @@ class Hub(Mapping[str, Leaderboard]):
 
     def _open(self) -> Opened:
         caller = Caller(self._connect(), self._dialect, self._gate)
-        logged = LoggedUsers(caller, self._prefix, ProfileTable(self.database)) if self._keeps_log else None
+        logged = LoggedUsers(caller, self._prefix, ProfileTable(self.database)) if self.keeps_log else None
         users = logged or Users(caller, self._prefix)
         boards = {
             name: Leaderboard(

@@ -132,6 +132,11 @@ class Leaderboard(Reader):
             return self._ledger.remove(check_user_id(user_id), self._clock(), ranks=ranks)
         return remove_user(self.store, self._places, self._seasons, check_user_id(user_id), self._clock(), ranks=ranks)
 
+    def look(self) -> None:
+        """See that Redis has what the log has, and bring it up to date where that is soon done; raise where it is not."""
+        if self._ledger is not None:
+            self._ledger.standing.look()
+
     @property
     def log(self) -> EventLog:
         """The board's log."""

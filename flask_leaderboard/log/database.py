@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from alembic.util import CommandError
-from sqlalchemy import URL, Connection, Engine, Insert, Table, insert, make_url
+from sqlalchemy import URL, Connection, Engine, Insert, Table, insert, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from ..errors import ConfigurationError, LogUnavailableError
 from .engines import SNAPSHOT, borrow_engine, make_engine
 from .migrating import current, newest, upgrade
+from .tables import boards
 
 if sys.platform == "win32":
     import msvcrt
@@ -83,6 +84,11 @@ class Database:
             )
             with chosen.begin():
                 yield chosen
+
+    def probe(self) -> None:
+        """See that the tables can be read."""
+        with self.reading() as connection:
+            connection.execute(select(boards.c.id).limit(1))
 
     def attempt(self, work: Callable[[Connection], T]) -> T:
         """Do work in a transaction, again where the database gave it up in favour of another one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from contextlib import suppress
 
 from ..errors import StoreUnavailableError
 from .calls import Caller
@@ -19,7 +20,7 @@ class AppKeys:
         self._caller = caller
         self._prefix = prefix
         self._secret: bytes | None = None
-        self._own: bytes | None = None
+        self._own = secrets.token_hex(32).encode()
         self.secret_until = 0.0
 
     def remember(self, text: str, seconds: int) -> bool:
@@ -32,16 +33,13 @@ class AppKeys:
         return bool(self._caller.ask(("EXISTS", f"{self._prefix}:{{@seen:{text}}}"))[0])
 
     def secrets(self) -> list[bytes]:
-        """Give the secrets to sign by, the newest last: the one that all processes share, made by the first that asks. While
-        Redis is away it is the last one known; a process that knows none makes one of its own, and takes it from then on too."""
+        """Give the secrets to sign by, the best last: the one that all processes share, made by the first that asks; while Redis
+        is away the last one known, and one of the process's own where it knows none."""
         if self._secret is None or time.monotonic() > self.secret_until:
-            try:
+            with suppress(StoreUnavailableError):
                 self._secret = self._ask_for_secret()
-            except StoreUnavailableError:
-                if self._secret is None:
-                    self._own = self._own or secrets.token_hex(32).encode()
             self.secret_until = time.monotonic() + SECRET_SECONDS
-        return [secret for secret in (self._own, self._secret) if secret is not None]
+        return [self._own] if self._secret is None else [self._own, self._secret]
 
     def _ask_for_secret(self) -> bytes:
         key = f"{self._prefix}:{{@app}}:secret"

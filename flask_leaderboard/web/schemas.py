@@ -302,7 +302,28 @@ class UserSchema(Strict):
     metadata = fields.Dict(required=True, allow_none=True)
 
 
+class PartSchema(Strict):
+    status = fields.Str(
+        required=True,
+        validate=validate.OneOf(("ok", "degraded", "down")),
+        metadata=told("'degraded' where it can be read and refuses writes"),
+    )
+    answered_in_ms = fields.Float(required=True, allow_none=True)
+
+
+class StatesSchema(Strict):
+    ok = fields.Int(required=True)
+    degraded = fields.Int(required=True)
+    down = fields.Int(required=True)
+
+
 class HealthSchema(Strict):
-    status = fields.Str(required=True, validate=validate.OneOf(("ok", "down")))
-    redis = fields.Dict(required=True)
+    status = fields.Str(
+        required=True,
+        validate=validate.OneOf(("ok", "degraded")),
+        metadata=told("'degraded' where some of it can't be served, or is served by SQL in place of Redis; none of it is a 503"),
+    )
+    redis = fields.Nested(PartSchema, required=True)
+    log = fields.Nested(PartSchema, metadata=told("The database of the log; left out where no board has one"))
+    boards = fields.Nested(StatesSchema, required=True, metadata=told("How many boards are in which state"))
     warnings = fields.List(fields.Str(), required=True)

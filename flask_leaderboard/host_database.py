@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
-from flask import Flask, current_app, has_app_context
+from flask import Flask
 from sqlalchemy import Engine
 
+from .contexts import inside
 from .errors import ConfigurationError
 
 KEY = "LEADERBOARD_DATABASE_BIND"
@@ -22,8 +21,7 @@ def host_engine(app: Flask, bind: bool | str) -> Engine:
         )
     if not hasattr(type(host), "engines"):
         raise ConfigurationError(f"{KEY} needs Flask-SQLAlchemy 3 or later: install it, or use LEADERBOARD_DATABASE_URL")
-    inside = has_app_context() and current_app._get_current_object() is app  # type: ignore[attr-defined]
-    with nullcontext() if inside else app.app_context():
+    with inside(app):
         engines = host.engines
     key = None if bind is True else bind
     if key not in engines:

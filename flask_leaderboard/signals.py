@@ -8,6 +8,8 @@ from typing import Any
 from blinker import NamedSignal, Namespace
 from flask import Flask
 
+from .contexts import inside
+
 _namespace = Namespace()
 _logger = logging.getLogger("flask_leaderboard")
 
@@ -19,9 +21,10 @@ period_closed = _namespace.signal("period-closed")
 
 
 def send(signal: NamedSignal, app: Flask, **details: Any) -> None:
-    """Send a signal to every receiver, whatever the others do."""
+    """Send a signal to every receiver, whatever the others do; they are in the app's context, also in the worker's thread."""
     for receiver in signal.receivers_for(app):
         try:
-            receiver(app, **details)
+            with inside(app):
+                receiver(app, **details)
         except Exception:
             _logger.exception("a receiver of the signal '%s' failed", signal.name)

@@ -6,15 +6,18 @@ import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from flask import Flask
 
-from flask_leaderboard import Board, Daily, Every, Season, Tournament, current_leaderboards, period_closed
+from flask_leaderboard import AllTime, Board, Daily, Every, Season, Tournament, current_leaderboards, period_closed
 from flask_leaderboard.rules.instants import DAY, MICROSECONDS, to_datetime
 from flask_leaderboard.rules.windows import Window
+from flask_leaderboard.web.service import service_of
 from tests.conftest import SetClock
+from tests.waiting import until
 from tests.web import make_app
 
 HOUR = 3600 * MICROSECONDS
@@ -192,3 +195,21 @@ def test_long_grace_hides_no_closed_period(clock: SetClock) -> None:
     long = timedelta(minutes=1900)
     told = listen(clock, Every(timedelta(minutes=1), grace=long, retention=long), 1, HOUR)
     assert len(told) == 60
+
+
+def test_receiver_is_in_the_context_of_the_app_also_in_the_worker(clock: SetClock, tmp_path: Path) -> None:
+    board = Board("arena", mode="ledger", windows=[AllTime(), Daily(grace=timedelta(0))])
+    app, winners = make_app([board], clock=clock, instance=tmp_path, worker_thread=True), []
+
+    def reward(sender: Flask, board: str, window: str, period: Any) -> None:
+        best = current_leaderboards[board].top(1, window=window, period=period.id).entries
+        winners.append((threading.current_thread().name, [entry.user_id for entry in best]))
+
+    with period_closed.connected_to(reward, app):
+        with app.app_context():
+            current_leaderboards["arena"].submit("ann", 1)
+        until(lambda: service_of(app).hub["arena"].store.marks(["announced"])[0])
+        clock.now += DAY
+        until(lambda: winners)
+        service_of(app).hub.close()
+    assert winners == [("leaderboard-worker", ["ann"])]

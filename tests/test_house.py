@@ -20,14 +20,15 @@ MAY_IMPORT = {
     "live": {"errors", "rules", "store", "engine", "live"},
     "config": {"errors", "rules"},
     "backends": {"errors", "backends"},
-    "host_database": {"errors"},
-    "signals": set(),
+    "contexts": set(),
+    "host_database": {"contexts", "errors"},
+    "signals": {"contexts"},
     "web": {"errors", "version", "config", "rules", "store", "log", "engine", "live", "web"},
     "globals": {"engine", "web"},
     "cli": {"errors", "rules", "log", "engine", "globals", "cli"},
     "extension": {"errors", "cli", "config", "rules", "backends", "engine", "host_database", "live", "log", "signals", "web"},
 }
-NO_SERVER = {"rules", "log", "errors", "version", "config", "signals", "web", "globals", "cli", "extension"}
+NO_SERVER = {"rules", "log", "errors", "version", "config", "contexts", "signals", "web", "globals", "cli", "extension"}
 NO_FLASK = {"rules", "log", "errors", "version", "config", "store", "engine", "live", "backends"}
 
 

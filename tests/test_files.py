@@ -355,7 +355,7 @@ BROKEN: list[tuple[bytes, str]] = [
     (b'{"user_id": "a", "points": 1, "user_name": 5}', "'user_name' must be text"),
     (b'{"user_id": "a", "points": 1, "update": "best"}', "does not allow update 'best'"),
     (b'{"user_id": "a", "points": 1, "update": ["best"]}', "'update' must be text"),
-    (b'{"user_id": "a", "points": ' + b"1" * 5000 + b"}", "not JSON"),
+    (b'{"user_id": "a", "points": ' + b"1" * 5000 + b"}", "too many digits"),
     (b"[" * 50_000, "nested too deeply"),
     (b'{"user_id": "' + b"a" * LONGEST_LINE + b'", "points": 1}', "more than 65,536 bytes"),
     (b'{"user_id": "' + b"a" * 300 + b'", "points": 1}', "has 300 bytes"),

@@ -399,7 +399,7 @@ def test_boards(client: FlaskClient, clock: SetClock) -> None:
         30,
         [],
     )
-    assert (one["update"], one["segments"], one["order"]) == ("increment", ["country"], "desc")
+    assert (one["update"], one["segments"], one["order"], one["mode"]) == ("increment", ["country"], "desc", "redis_only")
     assert code(client.get("/v1/boards/arena?percentile=101")) == (400, "bad_input")
     season = next(window for window in client.get("/v1/boards/cup").json["windows"] if window["name"] == "season")
     assert (season["period"], season["count"]) == (None, 0)

@@ -27,7 +27,7 @@ def run_worker(once: bool) -> None:
     """
     worker = Worker(current_leaderboards)
     duties = sorted({duty.name for board in current_leaderboards.values() for duty in board.duties})
-    click.echo(f"Working on {', '.join(duties) or 'nothing: no board keeps a log'}.", err=True)
+    click.echo(f"Working on {', '.join(duties) or 'signals of closed periods only: no board keeps a log'}.", err=True)
     with _told_to_stop() as stop:
         if not once:
             worker.run(stop)

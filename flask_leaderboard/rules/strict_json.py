@@ -17,8 +17,14 @@ def parse_json(data: bytes, what: str = "the body") -> Any:
         raise InputError(f"{what} is not UTF-8: {error.reason} at byte {error.start}") from None
     except RecursionError:
         raise InputError(f"{what} is nested too deeply") from None
-    except ValueError as error:
+    except (json.JSONDecodeError, _RefusedError) as error:
         raise InputError(f"{what} is not JSON: {error}") from None
+    except ValueError:  # Python's own limit, which it takes some thousand digits to reach
+        raise InputError(f"{what} has a number with too many digits: send fewer, or text") from None
+
+
+class _RefusedError(ValueError):
+    """What Python's parser takes, and JSON is better without."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -27,13 +33,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
-                raise ValueError(f"the name {name[:40]!r} stands twice in one object")
+                raise _RefusedError(f"the name {name[:40]!r} stands twice in one object")
             seen.add(name)
     return found
 
 
 def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+    raise _RefusedError(f"{name} is no number of JSON")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_refuse_constant, parse_float=read_fraction)

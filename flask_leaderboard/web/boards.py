@@ -29,6 +29,7 @@ def _describe(leaderboard: Leaderboard, percentile: Points | None) -> dict[str, 
     board, totals = leaderboard.board, leaderboard.totals()
     return {
         "name": board.name,
+        "mode": board.mode,
         "update": board.update,
         "updates": list(board.updates),
         "order": board.order,

@@ -24,6 +24,8 @@ _ALWAYS: tuple[type[e.LeaderboardError], ...] = (
     e.LogUnavailableError,
     e.LogMismatchError,
     e.LayoutError,
+    e.ConfigurationError,
+    e.ProtocolError,
 )
 _GUARDED: tuple[type[e.LeaderboardError], ...] = (e.UnauthorizedError, e.ForbiddenError)
 _TYPES: dict[type, str] = {UserId: "string", AnyNumber: "number", NumberText: "number", CountText: "integer", Moment: "string"}

@@ -276,6 +276,9 @@ class WindowSchema(Strict):
 
 class BoardSchema(ReadingSchema):
     name = fields.Str(required=True)
+    mode = fields.Str(
+        required=True, metadata=told("'ledger', 'write_behind' or 'redis_only', which has no history")
+    )
     update = fields.Str(required=True)
     updates = fields.List(fields.Str(), required=True)
     order = fields.Str(required=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
+from flask_leaderboard.log.engines import PATIENCE
 from flask_leaderboard.web.service import service_of
 from tests.conftest import SetClock
 from tests.databases import DatabaseServer
@@ -71,6 +74,19 @@ def test_log_away_is_503(make_ledger: Callable[..., Flask]) -> None:
     assert code(answer) == (503, "log_unavailable")
     assert answer.headers["Retry-After"] == "1"
     assert "127.0.0.1" not in answer.text
+
+
+@pytest.mark.parametrize("query", ["", "?connect_timeout=2"])
+def test_database_that_never_answers_costs_a_bounded_wait(
+    make_ledger: Callable[..., Flask], monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    if not query:
+        monkeypatch.setitem(PATIENCE["psycopg"], "connect_timeout", 2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        app = make_ledger(database_url=f"postgresql://127.0.0.1:{silent.getsockname()[1]}/none{query}")
+        started = time.monotonic()
+        assert code(app.test_client().get("/v1/scores/mary/history")) == (503, "log_unavailable")
+        assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize(

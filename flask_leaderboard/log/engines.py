@@ -12,6 +12,15 @@ from sqlalchemy.pool import NullPool
 from ..errors import ConfigurationError
 
 BUSY_SECONDS = 10
+_CONNECT: dict[str, Any] = {"connect_timeout": 5}
+_KEEP_ALIVE = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+PATIENCE: dict[str, dict[str, Any]] = {
+    "psycopg": {**_CONNECT, **_KEEP_ALIVE},
+    "psycopg2": {**_CONNECT, **_KEEP_ALIVE},
+    "pymysql": _CONNECT,
+    "mysqldb": _CONNECT,
+}
+"""How long drivers wait for a host that is gone: without an end, or for some minutes, if they are not told."""
 ISOLATION = "READ COMMITTED"
 """What is read under the board's lock must be as it is now."""
 WRITE_AHEAD = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
@@ -26,7 +35,8 @@ def make_engine(url: URL) -> Engine:
     try:
         if url.get_backend_name() == "sqlite":
             return _make_sqlite_engine(url, WRITE_AHEAD)
-        return create_engine(url, pool_pre_ping=True, pool_recycle=1800, isolation_level=ISOLATION)
+        own = {name: value for name, value in PATIENCE.get(url.get_driver_name(), {}).items() if name not in url.query}
+        return create_engine(url, pool_pre_ping=True, pool_recycle=1800, isolation_level=ISOLATION, connect_args=own)
     except (ImportError, NoSuchModuleError) as error:
         raise ConfigurationError(
             f"LEADERBOARD_DATABASE_URL needs a driver that is not here ({error}):"

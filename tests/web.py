@@ -16,7 +16,7 @@ from flask_leaderboard import Board, Daily, Leaderboards, Season, Segment, Weekl
 from flask_leaderboard.rules.windows import AllTime
 from flask_leaderboard.web.blueprint import OPERATIONS
 from flask_leaderboard.web.openapi import describe_api
-from flask_leaderboard.web.schemas import ProblemSchema
+from flask_leaderboard.web.replies import ProblemSchema
 
 SUBMIT, ADMIN = {"Authorization": "Bearer s3cret"}, {"Authorization": "Bearer r00t"}
 TOKENS = {"submit": ["s3cret"], "admin": ["r00t"]}

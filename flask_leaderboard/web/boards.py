@@ -9,7 +9,7 @@ from ..engine.leaderboard import Leaderboard
 from ..rules.instants import duration
 from ..rules.scores import Points
 from ..rules.windows import Window
-from . import schemas
+from . import replies, schemas
 from .operations import Call, Operation
 
 
@@ -65,11 +65,11 @@ def _window(leaderboard: Leaderboard, window: Window, totals: dict[str, int], pe
 OPERATIONS = (
     Operation(
         "list_boards", "GET", "/boards", list_boards, "List the boards with their rules and sizes",
-        schemas.BoardsSchema, role="read", shared=True, tag="boards",
+        replies.BoardsSchema, role="read", shared=True, tag="boards",
     ),
     Operation(
         "read_board", "GET", "/boards/{board}", read_board, "Read a board's rules, periods and sizes",
-        schemas.BoardSchema, role="read", query=schemas.BoardQuerySchema(), errors=(e.UnknownBoardError, e.InputError),
+        replies.BoardSchema, role="read", query=schemas.BoardQuerySchema(), errors=(e.UnknownBoardError, e.InputError),
         shared=True, tag="boards",
     ),
 )  # fmt: skip

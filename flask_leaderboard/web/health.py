@@ -6,7 +6,7 @@ from typing import Any
 
 from ..engine.condition import Part, examine
 from ..errors import StoreUnavailableError
-from . import schemas
+from . import replies
 from .operations import Call, Operation
 
 
@@ -31,6 +31,6 @@ def _part(part: Part) -> dict[str, Any]:
 OPERATIONS = (
     Operation(
         "read_health", "GET", "/health", health, "Tell whether boards can be served, and by what",
-        schemas.HealthSchema, errors=(StoreUnavailableError,), tag="operations",
+        replies.HealthSchema, errors=(StoreUnavailableError,), tag="operations",
     ),
 )  # fmt: skip

@@ -15,7 +15,8 @@ from ..version import __version__
 from .fields import AnyNumber, CountText, Moment, NumberText, UserId
 from .operations import Operation
 from .problems import HTTP_CODES, MEDIA_TYPE, status_of
-from .schemas import ProblemSchema, SubmissionSchema
+from .replies import ProblemSchema
+from .schemas import SubmissionSchema
 from .signatures import SIGNATURE, TIMESTAMP
 
 _ALWAYS: tuple[type[e.LeaderboardError], ...] = (

@@ -11,7 +11,7 @@ from ..engine.reading import How
 from ..log.events import Event
 from ..rules.instants import to_datetime
 from ..rules.results import Entry, Page, Place
-from . import schemas
+from . import replies, schemas
 from .operations import Call, Operation
 
 
@@ -174,25 +174,25 @@ _RANK_ERRORS = (*_READ_ERRORS, e.NotRankedError)
 OPERATIONS = (
     Operation(
         "read_top", "GET", "/scores", top, "Read a ranking from the top, behind a cursor, or between two scores",
-        schemas.PageSchema, role="read", query=schemas.TopSchema(), errors=(*_READ_ERRORS, e.CursorError, e.PointsError),
+        replies.PageSchema, role="read", query=schemas.TopSchema(), errors=(*_READ_ERRORS, e.CursorError, e.PointsError),
         shared=True, dated=True,
     ),
     Operation(
         "read_rank", "GET", "/scores/{user_id}", rank, "Read a user's rank, score and percentile",
-        schemas.UserRankSchema, role="read", query=schemas.ReadSchema(), errors=_RANK_ERRORS, dated=True,
+        replies.UserRankSchema, role="read", query=schemas.RankSchema(), errors=_RANK_ERRORS, dated=True,
     ),
     Operation(
         "read_neighbors", "GET", "/scores/{user_id}/neighbors", neighbors, "Read the entries around a user",
-        schemas.PageSchema, role="read", query=schemas.NeighborsSchema(), errors=_RANK_ERRORS, dated=True,
+        replies.PageSchema, role="read", query=schemas.NeighborsSchema(), errors=_RANK_ERRORS, dated=True,
     ),
     Operation(
         "read_history", "GET", "/scores/{user_id}/history", history, "Read a user's own events in the log, newest first",
-        schemas.HistorySchema, role="read", query=schemas.HistoryQuerySchema(),
+        replies.HistorySchema, role="read", query=schemas.HistoryQuerySchema(),
         errors=(e.InputError, e.IdentityError, e.UnknownBoardError, e.NoLogError),
     ),
     Operation(
         "rank_friends", "POST", "/scores/query", friends, "Rank a list of users among themselves",
-        schemas.FriendsAnswerSchema, role="read", body=schemas.FriendsSchema(), errors=_READ_ERRORS,
+        replies.FriendsAnswerSchema, role="read", body=schemas.FriendsSchema(), errors=_READ_ERRORS,
         dated=True,
     ),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from .. import errors as e
 from ..engine.leaderboard import Leaderboard
 from ..rules.results import Receipt
 from ..rules.submission import Submission
-from . import schemas
+from . import replies, schemas
 from .bodies import json_text
 from .dispatch import load
 from .operations import Call, Operation, Written
@@ -99,10 +99,10 @@ _SUBMIT_ERRORS = (
 OPERATIONS = (
     Operation(
         "submit_score", "POST", "/scores", submit, "Count points for a user in every window, at once and once",
-        schemas.ReceiptSchema, role="submit", body=SUBMISSION, errors=_SUBMIT_ERRORS, may_pend=True,
+        replies.ReceiptSchema, role="submit", body=SUBMISSION, errors=_SUBMIT_ERRORS, may_pend=True,
     ),
     Operation(
         "submit_scores", "POST", "/scores/batch", submit_batch, "Count many submissions; a refused one stops no other",
-        schemas.OutcomesSchema, role="submit", body=schemas.BatchSchema(), errors=(e.InputError, e.ReplayError),
+        replies.OutcomesSchema, role="submit", body=schemas.BatchSchema(), errors=(e.InputError, e.ReplayError),
     ),
 )  # fmt: skip

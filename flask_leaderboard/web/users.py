@@ -7,7 +7,7 @@ from typing import Any
 from .. import errors as e
 from ..rules.identity import check_id, check_user_id
 from ..store.users import Profile
-from . import schemas
+from . import replies, schemas
 from .bodies import write_json
 from .operations import Call, Operation
 
@@ -67,15 +67,15 @@ def _check_metadata(metadata: Any, most_bytes: int) -> None:
 OPERATIONS = (
     Operation(
         "put_user", "PUT", "/users/{user_id}", put_user, "Keep a user's display name and metadata in place of those before",
-        schemas.UserSchema, role="submit", body=schemas.ProfileSchema(), errors=(e.InputError, e.IdentityError, e.ReplayError),
+        replies.UserSchema, role="submit", body=schemas.ProfileSchema(), errors=(e.InputError, e.IdentityError, e.ReplayError),
         tag="users",
     ),
     Operation(
         "get_user", "GET", "/users/{user_id}", get_user, "Read a user's display name and metadata",
-        schemas.UserSchema, role="read", errors=(e.IdentityError, e.UnknownUserError), tag="users",
+        replies.UserSchema, role="read", errors=(e.IdentityError, e.UnknownUserError), tag="users",
     ),
     Operation(
         "erase_user", "DELETE", "/users/{user_id}", delete_user, "Take a user off every board and forget name and metadata",
-        schemas.UserSchema, role="admin", errors=(e.IdentityError, e.ReplayError), tag="users",
+        replies.UserSchema, role="admin", errors=(e.IdentityError, e.ReplayError), tag="users",
     ),
 )  # fmt: skip

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from flask import Flask
 from sqlalchemy import Connection, event, insert, text
 from sqlalchemy.exc import OperationalError
 
-from flask_leaderboard import Board
+from flask_leaderboard import Board, Leaderboards
 from flask_leaderboard.errors import ConfigurationError, ConflictError, LogUnavailableError
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
@@ -232,7 +233,10 @@ def test_tables_of_a_later_version_are_told(tmp_path: Any) -> None:
     ("url", "error", "message"),
     [
         ("nonsense", ConfigurationError, "can't be read"),
-        ("oracle+nothing://x", ConfigurationError, "driver"),
+        ("oracle+nothing://x", ConfigurationError, "must be of one of sqlite, postgresql, mysql, mariadb, not 'oracle'"),
+        ("postgresql+nothing://x", ConfigurationError, "driver"),
+        ("sqlite://", ConfigurationError, "in memory"),
+        ("sqlite:///:memory:", ConfigurationError, "in memory"),
         ("postgresql://127.0.0.1:1/x", LogUnavailableError, "can't be reached"),
         ("sqlite:////nowhere/at/all.db", LogUnavailableError, "can't be reached"),
     ],
@@ -241,3 +245,12 @@ def test_wrong_urls(url: str, error: type[Exception], message: str, tmp_path: An
     open_log: Callable[[], int] = lambda: EventLog(Board("arena"), Database(database_url(url, tmp_path))).head()  # noqa: E731
     with pytest.raises(error, match=message):
         open_log()
+
+
+@pytest.mark.parametrize(("kind", "extra"), [("postgresql", "postgresql"), ("mysql", "mysql"), ("mariadb", "mysql")])
+def test_missing_driver_is_told_at_once(kind: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flask_leaderboard.log.database.find_spec", lambda name: None)
+    app = Flask("game")
+    app.config.update(LEADERBOARD_REDIS_URL="redis://127.0.0.1:1", LEADERBOARD_DATABASE_URL=f"{kind}://x/y")
+    with pytest.raises(ConfigurationError, match=rf'install "flask-leaderboard\[{extra}\]"'):
+        Leaderboards(app)

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from ..errors import ConfigurationError, LogUnavailableError
-from .engines import SNAPSHOT, borrow_engine, make_engine
+from .engines import SNAPSHOT, borrow_engine, is_in_memory, make_engine
 from .migrating import current, newest, upgrade
 from .tables import boards
 
@@ -26,6 +27,7 @@ else:
     import fcntl
 
 DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql"}
+EXTRAS = {"psycopg": "flask-leaderboard[postgresql]", "pymysql": "flask-leaderboard[mysql]"}
 TRIES = 5
 _SNAPSHOTS: dict[str, dict[str, Any]] = {
     "sqlite": {SNAPSHOT: True},
@@ -40,9 +42,19 @@ def database_url(text: str | None, folder: Path) -> URL:
         return URL.create("sqlite", database=str(folder / "log.sqlite3"))
     try:
         url = make_url(text)
-        return url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
     except ArgumentError as error:
         raise ConfigurationError(f"LEADERBOARD_DATABASE_URL can't be read: {error}") from None
+    kind, url = url.get_backend_name(), url.set(drivername=DRIVERS.get(url.drivername, url.drivername))
+    if kind not in ("sqlite", *DRIVERS):
+        raise ConfigurationError(f"LEADERBOARD_DATABASE_URL must be of one of {', '.join(('sqlite', *DRIVERS))}, not {kind!r}")
+    if kind == "sqlite" and is_in_memory(url):
+        raise ConfigurationError(
+            "LEADERBOARD_DATABASE_URL is a SQLite database in memory, where the log would be lost: name a file"
+        )
+    driver = url.drivername.partition("+")[2]
+    if driver in EXTRAS and find_spec(driver) is None:
+        raise ConfigurationError(f'LEADERBOARD_DATABASE_URL needs {driver!r}, which is not installed: install "{EXTRAS[driver]}"')
+    return url
 
 
 class Database:

@@ -50,7 +50,7 @@ def borrow_engine(host: Engine) -> Engine:
     SQLite needs other settings on its connections than the host may have: there it is an engine of its own on the same file.
     """
     if host.dialect.name == "sqlite":
-        if _is_in_memory(host.url):
+        if is_in_memory(host.url):
             raise ConfigurationError(
                 "LEADERBOARD_DATABASE_BIND names a SQLite database in memory, where the log would be lost and no other connection"
                 " sees it: use a file there, or LEADERBOARD_DATABASE_URL in its place"
@@ -88,6 +88,7 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-def _is_in_memory(url: URL) -> bool:
+def is_in_memory(url: URL) -> bool:
+    """Tell whether a SQLite database is in memory, where no other connection sees it."""
     name = url.database or ""
     return not name or ":memory:" in name or "mode=memory" in name or url.query.get("mode") == "memory"

@@ -118,7 +118,7 @@ class Standing:
         patience = 0.0 if self._takes_long else PATIENCE_SECONDS
         if resting or not self._looking.acquire(timeout=patience):
             self._takes_long = True
-            raise StoreUnavailableError("Redis has lost events that it had, and is being brought up to date")
+            raise StoreUnavailableError("Redis is being compared with the log, or brought up to date by it: try again shortly")
         began = time.monotonic()
         try:
             work()

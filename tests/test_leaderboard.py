@@ -566,3 +566,15 @@ def test_names_of_a_page_come_with_it_and_are_never_old(valkey: Redis, clock: Se
     assert trips() == before + 2  # one inside the script
     lb.remove("dan")
     assert names(4) == ["ANN", None, "BOB"]
+
+
+@pytest.mark.parametrize("given", [None, 5, Submission("ann", 1), ["ann"], [("ann", 1)], {"ann": 1}])
+def test_many_submissions_are_a_list_of_them(valkey: Redis, given: Any) -> None:
+    with pytest.raises(e.InputError, match="list of Submission objects"):
+        Leaderboard(Board("arena"), valkey).submit_many(given)
+
+
+@pytest.mark.parametrize("name", [None, 5, [], {}, "no"])
+def test_window_that_is_no_name_is_not_known(valkey: Redis, name: Any) -> None:
+    with pytest.raises(e.UnknownWindowError, match="has no window"):
+        Leaderboard(Board("arena"), valkey).periods(name)

@@ -113,9 +113,9 @@ class Leaderboard(Reader):
 
     def submit_many(self, submissions: Iterable[Submission], *, ranks: bool = True) -> list[Receipt | LeaderboardError]:
         """Count many submissions, in their order; a receipt for each, or the error it was refused with."""
-        listed = list(submissions)
-        if not all(isinstance(item, Submission) for item in listed):
-            raise InputError("submit_many takes Submission objects: Submission(user_id, points)")
+        listed = list(submissions) if isinstance(submissions, Iterable) else None
+        if listed is None or not all(isinstance(item, Submission) for item in listed):
+            raise InputError("submit_many takes a list of Submission objects: [Submission(user_id, points)]")
         self._check_names(listed)
         outcomes = self._submit(listed, ranks=ranks)
         self._tell_of(outcomes)

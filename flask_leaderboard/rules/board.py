@@ -175,7 +175,7 @@ class Board:
         """Find a window by its name."""
         try:
             return self._windows_by_name[name]
-        except KeyError:
+        except (KeyError, TypeError):  # what can't be hashed is no name either
             known = ", ".join(repr(other) for other in self._windows_by_name)
             raise UnknownWindowError(f"board {self.name!r} has no window {name!r}: it has {known}") from None
 

@@ -21,7 +21,8 @@ def add_commands(group: AppGroup) -> None:
 
 @click.option("--once", is_flag=True, help="Do what is due now, then end.")
 def run_worker(once: bool) -> None:
-    """Fold totals, archive closed periods, apply what waits for Redis, and free what is past its retention.
+    """Fold totals, archive closed periods and tell of them, apply what waits for Redis, drain journals, and free what is past
+    its retention.
 
     Several may run at a time. It ends at SIGTERM or SIGINT, after the step it is at.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,19 +17,23 @@ from .topics import Topic
 from .views import Standing, View
 
 USERS_A_CALL = 1000
-LONGEST_SPOT_US = MICROSECONDS
+TRUST_SECONDS = 1.0
 """For how long a spot is believed whose end nobody knows: a season ends when it is told to."""
 
 
 class Spot(NamedTuple):
-    """The ranking that a topic is about from one instant to another; None where the window has no running period."""
+    """The ranking that a topic is about from one instant to another; None where the window has no running period.
+
+    What is not known to last is to be looked up again after `trusted_until`, by `time.monotonic`.
+    """
 
     ranking: Ranking | None
     since: int
     until: int
+    trusted_until: float = math.inf
 
     def holds(self, now: int) -> bool:
-        return self.since <= now < self.until
+        return self.since <= now < self.until and time.monotonic() < self.trusted_until
 
     def is_as(self, other: Spot) -> bool:
         return (self.ranking and self.ranking.keys) == (other.ranking and other.ranking.keys)
@@ -51,11 +56,10 @@ def find_spot(hub: Hub, topic: Topic) -> Spot:
     """Find the ranking that a topic is about now."""
     board, now = hub[topic.board], hub.clock()
     ranking = board.spot(window=topic.window, segment=topic.segment)
-    if ranking is None:
-        return Spot(None, now, now + LONGEST_SPOT_US)
-    if isinstance(board.board.window(topic.window), Season):
-        return Spot(ranking, now, min(ranking.period.end, now + LONGEST_SPOT_US))
-    return Spot(ranking, ranking.period.start, ranking.period.end)
+    if ranking is not None and not isinstance(board.board.window(topic.window), Season):
+        return Spot(ranking, ranking.period.start, ranking.period.end)
+    trusted_until = time.monotonic() + TRUST_SECONDS
+    return Spot(ranking, now, now + MICROSECONDS if ranking is None else ranking.period.end, trusted_until)
 
 
 def look_at(hub: Hub, topic: Topic, top: int, user_ids: Sequence[str]) -> Look:

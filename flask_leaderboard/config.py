@@ -126,6 +126,8 @@ class Settings:
     max_friends: int = _setting(500, _whole(1, 500))
     max_body_bytes: int = _setting(1_048_576, _whole(1024, 2**30))
     max_metadata_bytes: int = _setting(2048, _whole(2, 65_536))
+    live: bool = _setting(True, _flag)
+    live_interval_ms: int = _setting(500, _whole(10, 60_000))
 
     def __post_init__(self) -> None:
         if self.database_bind and self.database_url is not None:

@@ -17,6 +17,7 @@ from .engine.reading import Clock, system_clock
 from .engine.worker import WorkerThread
 from .errors import ConfigurationError
 from .host_database import host_engine
+from .live.feed import Feed
 from .log.database import Database, database_url
 from .rules.board import Board, Mode
 from .rules.calendar import Daily, Monthly, Weekly
@@ -65,6 +66,7 @@ class Leaderboards:
             app.cli.add_command(commands)
         app.extensions[EXTENSION] = Service(
             hub=hub,
+            feed=Feed(hub, interval_ms=settings.live_interval_ms),
             settings=settings,
             access=Access(settings.tokens, self._authorize),
             signatures=Signatures(settings.signature_secrets, settings.signature_window_s),
@@ -122,6 +124,7 @@ class Leaderboards:
             keep_days=settings.keep_log_days,
             mode=_mode(settings),
             fallback_rows=settings.fallback_rows,
+            signal_ms=settings.live_interval_ms if settings.live else None,
         )
 
 

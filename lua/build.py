@@ -35,6 +35,7 @@ WRITE_COMMANDS = {
     "PUBLISH",
     "RENAME",
     "SADD",
+    "SET",
     "UNLINK",
     "XADD",
     "XTRIM",
@@ -189,7 +190,7 @@ class Bundle:
 
 def redis_commands(script: str) -> list[str]:
     """List the Redis commands a script may run."""
-    return sorted(set(re.findall(r"\bcall(?:_in_chunks)?\('([A-Z]+)'", script)))
+    return sorted(set(re.findall(r"\b(?:call|call_in_chunks|try)\('([A-Z]+)'", script)))
 
 
 def check_header(command: Source, script: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from redis import Redis
 
 from flask_leaderboard import AllTime, Board, Daily, Leaderboard
+from flask_leaderboard.rules.results import RANKING_KINDS
 from flask_leaderboard.rules.windows import Period
 from flask_leaderboard.store.batch import Batch
 from flask_leaderboard.store.bundle import manifest, script_text
@@ -83,6 +84,12 @@ def count_commands(client: Redis, call: Callable[[], Any]) -> dict[str, int]:
     return {name: entry["calls"] for name, entry in stats.items() if name not in ignored}
 
 
+def check_watch(found: dict[str, int]) -> None:
+    """See that two users who are ranked cost two commands each, and few more where a tie is longer than what is in sight."""
+    assert (found["cmdstat_evalsha"], found["cmdstat_zmscore"], found["cmdstat_zrank"], found["cmdstat_zrange"]) == (1, 1, 2, 3)
+    assert sum(found.values()) <= 1 + 5 + 2 * (2 + 4) + 2
+
+
 @pytest.mark.parametrize(
     "rules", [{"score_range": (0, 10_000_000), "windows": [Daily()]}, {"windows": [AllTime()]}], ids=["packed", "exact"]
 )
@@ -99,7 +106,10 @@ def test_commands_are_the_same_at_any_size(rules: dict[str, Any], valkey: Redis,
         seen[members] = {name: count_commands(valkey, call) for name, call in found.items()}
         gone = count_commands(valkey, partial(lb.store.after, ranking, "sparse", ("7", clock.now, "gone"), 10))
         assert gone["cmdstat_zrange"] <= 3 + math.log2(members / LEVELS), "a search among the tied, no walk"
+        for kind in RANKING_KINDS:
+            watch = partial(lb.watch, ranking, kind, 10, [f"u{members // 2}", f"u{members - 5}", "nobody"])
+            check_watch(count_commands(valkey, watch))
     assert seen[SMALL] == seen[LARGE]
-    assert {name.split()[0] for name in seen[SMALL]} >= set(manifest()["commands"])
+    assert {"watch", *(name.split()[0] for name in seen[SMALL])} >= set(manifest()["commands"])
     one_trip = [name for name in seen[SMALL] if name not in ("after", "apply")]
     assert {name: seen[SMALL][name]["cmdstat_evalsha"] for name in one_trip} == dict.fromkeys(one_trip, 1)

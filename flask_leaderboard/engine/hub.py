@@ -70,6 +70,7 @@ class Hub(Mapping[str, Leaderboard]):
         keep_days: int | None = None,
         mode: Mode = "ledger",
         fallback_rows: int = MOST_ROWS,
+        signal_ms: int | None = None,
     ) -> None:
         self._rules: dict[str, Board] = {}
         for board in boards:
@@ -89,6 +90,8 @@ class Hub(Mapping[str, Leaderboard]):
         self._background = background
         self._keep_days = keep_days
         self._fallback_rows = fallback_rows
+        self._signal_ms = signal_ms
+        self._closers: list[Callable[[], None]] = []
         self._looked_at = 0
         self._look_at = 0
         self._opened: dict[int, Opened] = {}
@@ -170,6 +173,7 @@ class Hub(Mapping[str, Leaderboard]):
                 log=EventLog(board, self.database) if board.logged else None,
                 keep_days=self._keep_days,
                 fallback_rows=self._fallback_rows,
+                signal_ms=self._signal_ms,
             )
             for name, board in self._rules.items()
         }
@@ -243,8 +247,18 @@ class Hub(Mapping[str, Leaderboard]):
             for policy in sorted(policies - {"noeviction"})
         ]
 
+    def connect(self) -> Any:
+        """Give a client of its own to who waits long for Redis."""
+        return self._connect()
+
+    def before_close(self, closer: Callable[[], None]) -> None:
+        """Have something called before the connections are closed: what would open them again."""
+        self._closers.append(closer)
+
     def close(self) -> None:
         """Close this process's connections; the next call opens new ones."""
+        for closer in self._closers:
+            closer()
         opened = self._opened.get(os.getpid())
         if opened is not None:
             if opened.background is not None:

@@ -50,7 +50,7 @@ class Leaderboard(Reader):
     place of a client, several boards may share a `Caller`. `users` keeps display names, and without it none can be given.
     `counted` is called with the board's name and the receipt of every submission that counted. A board that is `logged` needs its
     `log`, whose events a worker forgets after `keep_days`, if given; its rankings of up to `fallback_rows` users are read from
-    SQL while Redis can't be used.
+    SQL while Redis can't be used. With `signal_ms`, changes of a ranking are signalled to those who listen, so many ms apart.
     """
 
     def __init__(
@@ -66,12 +66,13 @@ class Leaderboard(Reader):
         log: EventLog | None = None,
         keep_days: int | None = None,
         fallback_rows: int = MOST_ROWS,
+        signal_ms: int | None = None,
     ) -> None:
         board = board.settled("redis_only" if log is None else "ledger")
         caller = client if isinstance(client, Caller) else Caller(client, dialect)
         if caller.client.get_encoder().decode_responses:
             raise ConfigurationError("the Redis client must give bytes: create it without decode_responses=True")
-        store = BoardStore(board, caller, prefix or manifest()["key_prefix"])
+        store = BoardStore(board, caller, prefix or manifest()["key_prefix"], signal_ms=signal_ms)
         if board.logged and log is None:
             raise ConfigurationError(f"board {board.name!r} keeps a log: create it with log=EventLog(board, database)")
         own_log = log if board.logged else None

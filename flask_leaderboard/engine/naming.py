@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
-from ..rules.results import Entry
+from ..rules.results import Around, Entry, Watched
 from ..store.calls import Commands
 from ..store.users import Profile, Users
 
@@ -48,10 +48,28 @@ class Naming:
         """Give entries their names; profiles that are not known are asked for."""
         if self._users is None:
             return list(entries)
-        missing = [entry.user_id for entry in entries if entry.user_id not in known]
-        if missing:
-            known = {**known, **dict(zip(missing, self._users.get(missing, metadata=metadata), strict=True))}
+        known = self._complete(self._users, [entry.user_id for entry in entries], metadata, known)
         return [with_profile(entry, known[entry.user_id]) for entry in entries]
+
+    def name_watched(self, watched: Watched, user_ids: Sequence[str], known: Profiles) -> Watched:
+        """Give all entries of a ranking that is watched their names; `user_ids` are those it has."""
+        if self._users is None:
+            return watched
+        known = self._complete(self._users, user_ids, False, known)
+        named = {
+            user_id: Around(*(entry and with_profile(entry, known[entry.user_id]) for entry in around))
+            for user_id, around in watched.around.items()
+        }
+        best = [with_profile(entry, known[entry.user_id]) for entry in watched.entries]
+        return watched._replace(entries=best, around=named)
+
+    @staticmethod
+    def _complete(users: Users, user_ids: Sequence[str], metadata: bool, known: Profiles) -> Profiles:
+        """Ask for the profiles that are not known."""
+        missing = [user_id for user_id in user_ids if user_id not in known]
+        if not missing:
+            return known
+        return {**known, **dict(zip(missing, users.get(missing, metadata=metadata), strict=True))}
 
 
 def with_profile(entry: Entry, profile: Profile) -> Entry:

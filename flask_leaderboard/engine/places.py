@@ -41,7 +41,7 @@ class Places:
         window_name = where.get("window")
         window = self._board.windows[0] if window_name is None else self._board.window(window_name)
         period = self._period(window, where.get("period"), now)
-        segment = self._label(where.get("segment"))
+        segment = self._board.segment_label(where.get("segment"))
         return None if period is None else self._store.rankings.get(window, period, segment)
 
     def running(self, now: int, segment: Mapping[str, str] | str | None = None) -> list[Ranking]:
@@ -77,13 +77,3 @@ class Places:
         if period_id is None:
             return window.period_at(now)
         return window.previous(now) if period_id == "previous" else window.period(period_id)
-
-    def _label(self, segment: Mapping[str, str] | str | None) -> str | None:
-        if not segment:
-            return None
-        if isinstance(segment, str):
-            name, _, value = segment.partition("=")
-            segment = {name: value}
-        if not isinstance(segment, Mapping) or len(segment) != 1:
-            raise InputError("a ranking has one segment: name one, such as {'country': 'NL'}")
-        return self._board.segment_labels(segment)[0]

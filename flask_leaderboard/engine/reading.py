@@ -11,7 +11,7 @@ from ..rules.board import Board
 from ..rules.cursors import period_of, read_cursor, write_cursor
 from ..rules.identity import check_user_id
 from ..rules.numbering import number_ties
-from ..rules.results import Entry, FriendEntry, Page, Place, Position, RankingKind, Rows, Standing
+from ..rules.results import Entry, FriendEntry, Page, Place, Position, RankingKind, Rows, Standing, Watched
 from ..rules.scores import Number, Points
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
@@ -106,6 +106,14 @@ class Reader:
         """Tell which ranking a read with these arguments is about."""
         kind, found = self._open(how)
         return self._place_of(found, kind, how)
+
+    def spot(self, **where: Unpack[Where]) -> Ranking | None:
+        """Give the ranking of a running period as Redis knows it; None where the window has none running."""
+        return self._find(where)
+
+    def watch(self, ranking: Ranking, kind: RankingKind, top: int, user_ids: Sequence[str] = ()) -> Watched:
+        """Give the best of a ranking, and where users stand with the entries beside them, in one call to Redis."""
+        return self._live.watch(ranking, kind, top, user_ids)
 
     def among(self, user_ids: Sequence[str], **how: Unpack[How]) -> list[FriendEntry]:
         """Rank users among themselves, best first; who is not on the board is left out."""

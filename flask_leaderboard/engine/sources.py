@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..rules.results import Found, Measure, Position, RankingKind, Rows
+from ..rules.results import Found, Measure, Position, RankingKind, Rows, Watched
 from ..rules.scores import Number, number_text
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
@@ -127,6 +127,16 @@ class Live:
             Found(total, [entry and with_profile(entry, known.get(entry.user_id, Profile())) for entry in entries])
             for total, entries in found
         ]
+
+    def watch(self, ranking: Ranking, kind: RankingKind, top: int, user_ids: Sequence[str]) -> Watched:
+        """Read the best and where users stand, and with it the profiles of those and of who was seen there before."""
+        page = (ranking.keys[0], "watch")
+        likely = tuple(dict.fromkeys((*user_ids, *self._naming.likely(page))))
+        asked = self._naming.commands(likely, False)
+        watched, replies = self._store.watch(ranking, kind, top, user_ids, profiles=asked)
+        seen = watched.user_ids
+        self._naming.remember(page, seen)
+        return self._naming.name_watched(watched, seen, self._naming.read(likely, replies))
 
     def count(self, ranking: Ranking, lowest: Number | None, highest: Number | None) -> Measure[int]:
         return self._store.count(ranking, lowest, highest)

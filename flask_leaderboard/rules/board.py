@@ -207,6 +207,17 @@ class Board:
         labels = {name: self.segment(name).label(value) for name, value in values.items()}
         return tuple(labels[name] for name in self._segments_by_name if name in labels)
 
+    def segment_label(self, segment: Mapping[str, str] | str | None) -> str | None:
+        """Give the segment of a ranking as ``name=value``; None for the whole board."""
+        if not segment:
+            return None
+        if isinstance(segment, str):
+            name, _, value = segment.partition("=")
+            segment = {name: value}
+        if not isinstance(segment, Mapping) or len(segment) != 1:
+            raise InputError("a ranking has one segment: name one, such as {'country': 'NL'}")
+        return self.segment_labels(segment)[0]
+
     def encoding(self, window_name: str) -> Encoding:
         """Tell how a window's data is stored, why, and with how much headroom."""
         whole = self.score_type == "integer" and self.score_range is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from .scores import Number
@@ -101,6 +102,29 @@ class Found(NamedTuple):
 
     total: int
     entries: list[Entry | None]
+
+
+class Around(NamedTuple):
+    """Where a user stands: the entry (None: not ranked), and the ones directly above and below it."""
+
+    entry: Entry | None = None
+    above: Entry | None = None
+    below: Entry | None = None
+
+
+class Watched(NamedTuple):
+    """A ranking at one moment: the number the board stood at, the ranking's size, the best, and where users stood."""
+
+    number: int
+    total: int
+    entries: list[Entry]
+    around: Mapping[str, Around]
+
+    @property
+    def user_ids(self) -> tuple[str, ...]:
+        """All users it has an entry of."""
+        beside = (entry for around in self.around.values() for entry in around if entry)
+        return tuple(dict.fromkeys(entry.user_id for entry in chain(self.entries, beside)))
 
 
 class Measure(NamedTuple, Generic[T]):

@@ -64,6 +64,10 @@ class Batch:
     def ranking_keys(self) -> list[str]:
         return [key for _, ranking in self._rankings.values() for key in ranking.keys]
 
+    @property
+    def signals(self) -> list[str]:
+        return [ranking.signal for _, ranking in self._rankings.values()]
+
     def keys(self, board_key: str, journal: Sequence[str] = ()) -> list[str]:
         return [board_key, *self.ranking_keys, *journal, *self._bucket_keys]
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import StoreUnavailableError
 from ..rules.board import Board
 from ..rules.instants import duration
-from ..rules.results import Entry, Found, Measure, RankingKind, Rows
+from ..rules.results import Entry, Found, Measure, RankingKind, Rows, Watched
 from ..rules.scores import Number, number_text
 from ..rules.segments import Segment
 from ..rules.windows import Period, Window
@@ -22,7 +22,7 @@ from .journal import Journal
 from .keys import BoardKeys
 from .rankings import Ranking, RankingBook
 from .rates import RateCounts
-from .rows import read_entry, read_rows
+from .rows import read_entry, read_rows, read_watched
 from .streams import Stream, open_stream
 from .submit_stream import SubmitStream
 from .terms import Terms
@@ -35,13 +35,15 @@ def _bound(value: Number | None) -> str:
 class BoardStore:
     """Calls the commands for one board, with plain values in and out."""
 
-    def __init__(self, board: Board, caller: Caller, prefix: str, *, shadow: str | None = None) -> None:
+    def __init__(
+        self, board: Board, caller: Caller, prefix: str, *, shadow: str | None = None, signal_ms: int | None = None
+    ) -> None:
         self.board = board
         self.keys = BoardKeys(prefix, board.name, shadow)
         self.rankings = RankingBook(board, self.keys)
         self.ids = IdMemory(self.keys, board.id_buckets, duration(board.remember_ids))
         self.rates = RateCounts(self.keys)
-        self.terms = Terms(board, self.keys)
+        self.terms = Terms(board, self.keys, signal_ms)
         self.journal = Journal(self.keys.journal, caller)
         self.guard: Guard = Trusting()
         self.connects = caller.connects
@@ -57,7 +59,7 @@ class BoardStore:
     def remove(self, batch: Batch, values: Sequence[int] = ()) -> tuple[int, list[bytes]]:
         """Take the batch's users out of their rankings; refused where a segment has not as many `values` any more."""
         sets = [self.keys.segment_values(name) for name in self.board.segment_names] if values else []
-        keys = batch.keys(self.keys.board, [*self.terms.keys, *sets])
+        keys = batch.keys(self.keys.board, [*self.terms.batch_keys(batch), *sets])
         with self._numbering("remove") as stream:
             stream.send(keys, batch.args(self.terms.line(self.guard.least, values)))
             number, *lines = stream.receive()
@@ -73,7 +75,7 @@ class BoardStore:
 
     def apply(self, batch: Batch, first: int, *, board_key: str | None = None) -> tuple[int, list[bytes] | None]:
         """Fold log entries from number `first` on; None in place of receipts where earlier ones are missing."""
-        keys, number_word = batch.keys(self.keys.board, self.terms.event_keys), self.terms.first(first)
+        keys, number_word = batch.keys(self.keys.board, self.terms.apply_keys(batch)), self.terms.first(first)
         if board_key is not None:  # beside the board nobody is told
             keys, number_word = batch.keys(board_key), str(first)
         number, state, *lines = self._call("apply", keys, batch.args(number_word))
@@ -135,6 +137,14 @@ class BoardStore:
         args: list[Arg] = ["unique", "-", 1, ranking.line, *user_ids]
         number, (_, *rows) = self._call("entries", [self.keys.board, *ranking.keys], args)
         return number, [read_entry(self.board, *row) for row in zip(user_ids, rows, strict=True)]
+
+    def watch(
+        self, ranking: Ranking, kind: RankingKind, top: int, user_ids: Sequence[str], *, profiles: Commands = ()
+    ) -> tuple[Watched, list[Any]]:
+        """Give the best, and where users stand with the entries beside them; `profiles` are asked in the same trip."""
+        args: list[Arg] = [ranking.line, kind, top, *user_ids]
+        reply, *others = self._ask("watch", [self.keys.board, *ranking.keys], args, *profiles)
+        return read_watched(self.board, user_ids, reply), others
 
     def count(self, ranking: Ranking, lowest: Number | None, highest: Number | None) -> Measure[int]:
         """Tell how many scores of a ranking lie between two scores."""

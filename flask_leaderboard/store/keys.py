@@ -34,6 +34,11 @@ class BoardKeys:
     def events(self) -> str:
         return f"{self.board}:@events"
 
+    @property
+    def channel(self) -> str:
+        """The channel on which changes are signalled."""
+        return f"{self.board}:@live"
+
     def segment_values(self, segment_name: str) -> str:
         return f"{self.board}:@segment:{segment_name}"
 
@@ -57,3 +62,7 @@ class BoardKeys:
     @staticmethod
     def levels(entries: str) -> str:
         return f"{entries}/levels"
+
+    @staticmethod
+    def signal(entries: str) -> str:
+        return f"{entries}/signal"

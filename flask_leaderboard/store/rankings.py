@@ -15,13 +15,17 @@ BACKSTOP_US = 3600 * MICROSECONDS
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Board x period x (whole board or one segment value), with its keys and the line that describes it."""
+    """Board x period x (whole board or one segment value), with its keys and the line that describes it.
+
+    `signal` is the key by which its changes are signalled.
+    """
 
     window: str
     period: Period
     segment: str | None
     keys: tuple[str, ...]
     line: str
+    signal: str
 
     @property
     def data_keys(self) -> tuple[str, ...]:
@@ -63,7 +67,8 @@ class RankingBook:
         expire = "-" if moment is None else str(moment // 1000)
         limit = self._board.segment(segment.partition("=")[0]).limit if segment else "-"
         line = f"{window.name} {self._board.layout(window.name)} {period.start} {expire} {segment or '-'} {limit}"
-        return Ranking(window.name, period, segment, self._ranking_keys(window, period, segment), line)
+        keys = self._ranking_keys(window, period, segment)
+        return Ranking(window.name, period, segment, keys, line, self._keys.signal(keys[0]))
 
     def _ranking_keys(self, window: Window, period: Period, segment: str | None) -> tuple[str, ...]:
         entries = self._keys.entries(window.name, period.id, segment)

@@ -18,7 +18,9 @@ class SubmitStream:
         self._guard = guard
 
     def send(self, batch: Batch) -> None:
-        self._stream.send(batch.keys(self._board_key, self._terms.keys), batch.args(self._terms.line(self._guard.least)))
+        self._stream.send(
+            batch.keys(self._board_key, self._terms.batch_keys(batch)), batch.args(self._terms.line(self._guard.least))
+        )
 
     def receive(self) -> list[bytes]:
         reply = self._stream.receive()

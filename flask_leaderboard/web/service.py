@@ -10,6 +10,7 @@ from flask import Flask, current_app
 from ..config import Settings
 from ..engine.hub import Hub
 from ..errors import NoAppError
+from ..live.feed import Feed
 from .access import Access
 from .cache import MicroCache
 from .cursors import CursorSigner
@@ -26,6 +27,7 @@ class Service:
     """The state of one app: it lives in `app.extensions`, never on the extension object."""
 
     hub: Hub
+    feed: Feed
     settings: Settings
     access: Access
     signatures: Signatures

@@ -488,6 +488,7 @@ local function write_change(ranking, user)
     ranking.member = ranking.old_member
     return
   end
+  ranking.changed = true
   ranking.member = put_entry(ranking, user, ranking.new, ranking.tick, ranking.old, ranking.old_member)
   if ranking.segment_values and not ranking.registered then
     call('SADD', ranking.segment_values, ranking.segment)
@@ -561,6 +562,7 @@ end
 local function drop_entry(ranking, user, standing, member)
   call('ZREM', ranking.entries, member)
   ranking.lives = nil
+  ranking.changed = true
   if ranking.exact then
     call('HDEL', ranking.ticks, user)
   end
@@ -584,10 +586,37 @@ local function remove_user(targets, kind, user)
   return describe_changes(targets, kind), found
 end
 
--- Store the number the board now stands at, and the layouts of windows written for the first time.
-local function close_writing(board, opened, seq)
+local try = redis.pcall
+
+-- Signal the rankings that the call has changed. Mostly all of them were signalled a moment ago, which one command tells.
+-- Who may not publish may still submit.
+local function signal_changes(board, rankings, interval, seq)
+  local changed, keys = {}, {}
+  for _, ranking in ipairs(rankings) do
+    if ranking.changed then
+      changed[#changed + 1] = ranking
+      keys[#keys + 1] = ranking.signal
+    end
+  end
+  if #keys == 0 or (#keys <= 4000 and call('EXISTS', unpack(keys)) == #keys) then
+    return
+  end
+  local told = text(seq)
+  for i, ranking in ipairs(changed) do
+    if call('SET', keys[i], 1, 'NX', 'PX', interval) then
+      told = told .. ' ' .. ranking.entries
+    end
+  end
+  try('PUBLISH', board .. ':@live', told)
+end
+
+-- Store the number the board now stands at, and the layouts of windows written for the first time; signal what has changed.
+local function close_writing(board, opened, seq, interval)
   if seq ~= opened.seq then
     call('HSET', board, 'seq', seq, unpack(opened.unknown))
+    if interval then
+      signal_changes(board, opened.rankings, interval, seq)
+    end
   end
 end
 
@@ -600,6 +629,22 @@ local function open_events(from, key)
     return nil, 'LBCALL the events need a key and the ms from which on they are kept, or - for none'
   end
   return {key = key, from = from}
+end
+
+-- Take off KEYS what changes are signalled by, one key for each ranking ('-' as the interval: no signals).
+-- Give the interval and the next key, or nil and an error.
+local function open_signals(interval, keys, next_key, rankings)
+  if interval == '-' then
+    return false, next_key
+  end
+  local behind = next_key + #rankings
+  if not string.find(interval, '^[1-9]%d*$') or #interval > 9 or not keys[behind - 1] then
+    return nil, 'LBCALL signals need an interval in ms and a key for each ranking, or - for none'
+  end
+  for i, ranking in ipairs(rankings) do
+    ranking.signal = keys[next_key + i - 1]
+  end
+  return interval, behind
 end
 
 -- Put an event into the journal and into the stream for others, where they are open. `data` is the caller's: behind its first
@@ -621,7 +666,7 @@ if not opened then
   return redis.error_reply(problem)
 end
 local rules, kind, targets = opened.rules, opened.kind, opened.targets
-local digits, from = string.match((ARGV[opened.next_arg] or '') .. ' -', '^(%d+) (%S+)')
+local digits, from, interval = string.match((ARGV[opened.next_arg] or '') .. ' - -', '^(%d+) (%S+) (%S+)')
 local first = whole(digits or '')
 if not first or first < 1 then
   return redis.error_reply('LBCALL the number of the first entry must be 1 or more')
@@ -629,6 +674,10 @@ end
 local events
 events, problem = open_events(from, KEYS[opened.next_key])
 if problem then
+  return redis.error_reply(problem)
+end
+interval, problem = open_signals(interval, KEYS, opened.next_key + (events and 1 or 0), opened.rankings)
+if interval == nil then
   return redis.error_reply(problem)
 end
 if opened.seq < first - 1 then
@@ -684,6 +733,6 @@ for i, entry in ipairs(parsed) do
     reply[i + 2] = 'skipped'
   end
 end
-close_writing(KEYS[1], opened, seq)
+close_writing(KEYS[1], opened, seq, interval)
 reply[1] = seq
 return reply

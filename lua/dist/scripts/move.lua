@@ -246,6 +246,7 @@ end
 local function drop_entry(ranking, user, standing, member)
   call('ZREM', ranking.entries, member)
   ranking.lives = nil
+  ranking.changed = true
   if ranking.exact then
     call('HDEL', ranking.ticks, user)
   end

@@ -236,18 +236,17 @@ local function plain_score(ranking, standing)
   return text(ranking.sign * standing + 0)
 end
 
--- Answer with the entries from index `from` to before index `stop`: [seq, total, user, score, time, rank, ...].
+-- Put the entries from index `from` to before index `stop` behind what a reply has: user, score, time, rank, ... Give the reply.
 -- Only the first and the last tie can reach beyond the page: they are counted, the rest follows from the positions.
-local function page_reply(ranking, kind, seq, total, from, stop)
-  local reply = {seq, total}
+local function put_rows(reply, ranking, kind, from, stop)
   if from >= stop then
     return reply
   end
   local rows = call('ZRANGE', ranking.entries, from, stop - 1, 'WITHSCORES')
-  local tied, rank, group = nil, nil, 0
+  local tied, rank, group, behind = nil, nil, 0, #reply
   local function end_group(last, size)
     for i = group, last do
-      reply[6 + 4 * i] = size
+      reply[behind + 4 + 4 * i] = size
     end
   end
   local count = #rows / 2
@@ -268,7 +267,7 @@ local function page_reply(ranking, kind, seq, total, from, stop)
       end
     end
     tied = standing
-    local at = 3 + 4 * i
+    local at = behind + 1 + 4 * i
     reply[at], reply[at + 1], reply[at + 2] = user, plain_score(ranking, standing), time_of(ranking, tick)
     reply[at + 3] = rank or 0
   end
@@ -332,4 +331,4 @@ if not from then
   return redis.error_reply(stop)
 end
 from = from + counts[1]
-return page_reply(ranking, ARGV[2], seq, total, from, math.min(stop, from + counts[2]))
+return put_rows({seq, total}, ranking, ARGV[2], from, math.min(stop, from + counts[2]))

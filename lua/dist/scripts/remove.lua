@@ -380,6 +380,7 @@ end
 local function drop_entry(ranking, user, standing, member)
   call('ZREM', ranking.entries, member)
   ranking.lives = nil
+  ranking.changed = true
   if ranking.exact then
     call('HDEL', ranking.ticks, user)
   end
@@ -423,10 +424,37 @@ local function remove_user(targets, kind, user)
   return describe_changes(targets, kind), found
 end
 
--- Store the number the board now stands at, and the layouts of windows written for the first time.
-local function close_writing(board, opened, seq)
+local try = redis.pcall
+
+-- Signal the rankings that the call has changed. Mostly all of them were signalled a moment ago, which one command tells.
+-- Who may not publish may still submit.
+local function signal_changes(board, rankings, interval, seq)
+  local changed, keys = {}, {}
+  for _, ranking in ipairs(rankings) do
+    if ranking.changed then
+      changed[#changed + 1] = ranking
+      keys[#keys + 1] = ranking.signal
+    end
+  end
+  if #keys == 0 or (#keys <= 4000 and call('EXISTS', unpack(keys)) == #keys) then
+    return
+  end
+  local told = text(seq)
+  for i, ranking in ipairs(changed) do
+    if call('SET', keys[i], 1, 'NX', 'PX', interval) then
+      told = told .. ' ' .. ranking.entries
+    end
+  end
+  try('PUBLISH', board .. ':@live', told)
+end
+
+-- Store the number the board now stands at, and the layouts of windows written for the first time; signal what has changed.
+local function close_writing(board, opened, seq, interval)
   if seq ~= opened.seq then
     call('HSET', board, 'seq', seq, unpack(opened.unknown))
+    if interval then
+      signal_changes(board, opened.rankings, interval, seq)
+    end
   end
 end
 
@@ -473,17 +501,34 @@ local function check_least(seq, least)
   return nil
 end
 
--- Open what a call that gives numbers goes by: keys from `next_key` on are the journal and the events, where the line names them.
--- Give a table with the streams, the counts of segment values and the next key, or nil and an error.
-local function open_terms(keys, next_key, line, seq, items)
-  local limit, least, from, values = string.match((line or '') .. ' - - -', '^(%S+) (%S+) (%S+) (%S+)')
+-- Take off KEYS what changes are signalled by, one key for each ranking ('-' as the interval: no signals).
+-- Give the interval and the next key, or nil and an error.
+local function open_signals(interval, keys, next_key, rankings)
+  if interval == '-' then
+    return false, next_key
+  end
+  local behind = next_key + #rankings
+  if not string.find(interval, '^[1-9]%d*$') or #interval > 9 or not keys[behind - 1] then
+    return nil, 'LBCALL signals need an interval in ms and a key for each ranking, or - for none'
+  end
+  for i, ranking in ipairs(rankings) do
+    ranking.signal = keys[next_key + i - 1]
+  end
+  return interval, behind
+end
+
+-- Open what a call that gives numbers goes by: keys behind the rankings' are the journal, the events and the signals, where
+-- the line names them. Give a table with the streams, the counts of segment values, the interval of signals and the next key, or nil and an error.
+local function open_terms(keys, opened, line, items)
+  local limit, least, from, values, interval = string.match((line or '') .. ' - - - -', '^(%S+) (%S+) (%S+) (%S+) (%S+)')
   if not limit then
     return nil, 'LBCALL the terms are malformed: send them as the manifest describes'
   end
-  local problem = check_least(seq, least)
+  local problem = check_least(opened.seq, least)
   if problem then
     return nil, problem
   end
+  local next_key = opened.next_key
   local journal, events
   journal, problem = open_journal(limit, keys[next_key], items)
   if problem then
@@ -494,7 +539,11 @@ local function open_terms(keys, next_key, line, seq, items)
   if problem then
     return nil, problem
   end
-  return {journal = journal, events = events, values = values, next_key = next_key + (events and 1 or 0)}
+  interval, next_key = open_signals(interval, keys, next_key + (events and 1 or 0), opened.rankings)
+  if interval == nil then
+    return nil, next_key
+  end
+  return {journal = journal, events = events, values = values, interval = interval, next_key = next_key}
 end
 
 -- Give an error where a segment has other values than the caller was told of. `counts` are how many each had ('-' to check
@@ -533,7 +582,7 @@ if not opened then
 end
 local items = #ARGV - opened.next_arg
 local terms
-terms, problem = open_terms(KEYS, opened.next_key, ARGV[opened.next_arg], opened.seq, items)
+terms, problem = open_terms(KEYS, opened, ARGV[opened.next_arg], items)
 problem = problem or check_values(KEYS, terms.next_key, terms.values)
 if problem then
   return redis.error_reply(problem)
@@ -560,6 +609,6 @@ for i, item in ipairs(parsed) do
     reply[i + 1] = 'absent -' .. changes
   end
 end
-close_writing(KEYS[1], opened, seq)
+close_writing(KEYS[1], opened, seq, terms.interval)
 reply[1] = seq
 return reply

@@ -19,7 +19,7 @@
 -- @error LBTIME  the time lies outside the period
 -- @complexity O(log N + limit), times log T where the entry is gone and T others have its score and tick
 -- @include open_page
--- @include page_reply
+-- @include put_rows
 -- @include index_after
 -- @include score_bounds
 -- @include tick_of
@@ -46,4 +46,4 @@ if not from then
   return redis.error_reply(stop)
 end
 from = math.max(from, index_after(ranking, ranking.sign * reached + 0, tick, ARGV[5]))
-return page_reply(ranking, ARGV[2], seq, total, from, math.min(stop, from + counts[1]))
+return put_rows({seq, total}, ranking, ARGV[2], from, math.min(stop, from + counts[1]))

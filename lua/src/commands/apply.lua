@@ -7,13 +7,14 @@
 -- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
 -- @key events?  stream: gets one entry for each event that is taken, and older ones leave it; only where their start is named
+-- @key signals...  strings, one for each ranking in their order: there while a change of it is not signalled again; only where their interval is named
 -- @arg rules  see "rules" in the manifest
 -- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
 -- @arg rankings  number of ranking lines
 -- @arg targets  number of target lists
 -- @arg ranking...  one line for each ranking
 -- @arg target...  the rankings an entry touches, by number: "1 2 4"
--- @arg first  the number of the first entry and, only where events are told of, the ms from which on those are kept; one space between
+-- @arg first  the number of the first entry; the ms from which on events are kept, - for none; the ms that lie between two signals of a ranking, see "signals" in the manifest; one space between, the last ones may be left out
 -- @arg entry...  tab-separated: submit or remove, user, points, time in us, update (may be empty), target list (from 1), and, only where events are told of, id (may be empty) and data as submit takes them; or the word "skip" for an entry that touches nothing
 -- @reply [seq, "applied", receipt...]  one receipt an entry: "accepted NUMBER CHANGES", "removed NUMBER CHANGES", "refused CODE what is wrong", or "skipped" for one the board already had
 -- @reply [seq, "gap"]  entries between seq and first are missing: apply those before
@@ -34,6 +35,7 @@
 -- @include remove_user
 -- @include close_writing
 -- @include open_events
+-- @include open_signals
 -- @include tell_of_event
 -- @include text
 -- @include whole
@@ -43,7 +45,7 @@ if not opened then
   return redis.error_reply(problem)
 end
 local rules, kind, targets = opened.rules, opened.kind, opened.targets
-local digits, from = string.match((ARGV[opened.next_arg] or '') .. ' -', '^(%d+) (%S+)')
+local digits, from, interval = string.match((ARGV[opened.next_arg] or '') .. ' - -', '^(%d+) (%S+) (%S+)')
 local first = whole(digits or '')
 if not first or first < 1 then
   return redis.error_reply('LBCALL the number of the first entry must be 1 or more')
@@ -51,6 +53,10 @@ end
 local events
 events, problem = open_events(from, KEYS[opened.next_key])
 if problem then
+  return redis.error_reply(problem)
+end
+interval, problem = open_signals(interval, KEYS, opened.next_key + (events and 1 or 0), opened.rankings)
+if interval == nil then
   return redis.error_reply(problem)
 end
 if opened.seq < first - 1 then
@@ -106,6 +112,6 @@ for i, entry in ipairs(parsed) do
     reply[i + 2] = 'skipped'
   end
 end
-close_writing(KEYS[1], opened, seq)
+close_writing(KEYS[1], opened, seq, interval)
 reply[1] = seq
 return reply

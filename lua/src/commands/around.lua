@@ -14,7 +14,7 @@
 -- @error LBDENSE  dense ranks were asked for where no levels are kept
 -- @complexity O(log N + above + below)
 -- @include open_page
--- @include page_reply
+-- @include put_rows
 -- @include read_entry
 -- @include call
 
@@ -28,4 +28,4 @@ if not member then
   return {seq, total}
 end
 local index = call('ZRANK', ranking.entries, member)
-return page_reply(ranking, ARGV[2], seq, total, math.max(0, index - counts[1]), math.min(total, index + counts[2] + 1))
+return put_rows({seq, total}, ranking, ARGV[2], math.max(0, index - counts[1]), math.min(total, index + counts[2] + 1))

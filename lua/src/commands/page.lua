@@ -13,7 +13,7 @@
 -- @error LBDENSE  dense ranks were asked for where no levels are kept
 -- @complexity O(log N + limit)
 -- @include open_page
--- @include page_reply
+-- @include put_rows
 -- @include call
 
 local ranking, seq, counts = open_page(KEYS, ARGV, {3, 4})
@@ -21,4 +21,4 @@ if not ranking then
   return redis.error_reply(seq)
 end
 local total = call('ZCARD', ranking.entries)
-return page_reply(ranking, ARGV[2], seq, total, counts[1], math.min(total, counts[1] + counts[2]))
+return put_rows({seq, total}, ranking, ARGV[2], counts[1], math.min(total, counts[1] + counts[2]))

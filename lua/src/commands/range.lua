@@ -16,7 +16,7 @@
 -- @error LBNUMBER  a bound is not an exact number
 -- @complexity O(log N + limit)
 -- @include open_page
--- @include page_reply
+-- @include put_rows
 -- @include score_bounds
 -- @include call
 
@@ -30,4 +30,4 @@ if not from then
   return redis.error_reply(stop)
 end
 from = from + counts[1]
-return page_reply(ranking, ARGV[2], seq, total, from, math.min(stop, from + counts[2]))
+return put_rows({seq, total}, ranking, ARGV[2], from, math.min(stop, from + counts[2]))

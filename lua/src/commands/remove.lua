@@ -5,6 +5,7 @@
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
 -- @key journal?  stream: gets one entry for each user removed; only where the terms have its limit
 -- @key events?  stream: gets one entry for each user removed, and older ones leave it; only where the terms name its start
+-- @key signals...  strings, one for each ranking in their order: there while a change of it is not signalled again; only where the terms have an interval
 -- @key values...  sets: the values of each segment; only where the terms have their counts
 -- @arg rules  see "rules" in the manifest
 -- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
@@ -12,7 +13,7 @@
 -- @arg targets  number of target lists
 -- @arg ranking...  one line for each ranking
 -- @arg target...  the rankings to leave, by number: "1 2 4"
--- @arg terms  journal limit, least number, start of the events and counts of segment values: see "terms" in the manifest
+-- @arg terms  journal limit, least number, start of the events, counts of segment values and interval of signals: see "terms" in the manifest
 -- @arg item...  tab-separated: user, time in us, target list (from 1), data as submit takes it
 -- @reply [seq, receipt...]  one receipt an item: "removed NUMBER CHANGES" or "absent - CHANGES"; CHANGES see "receipt" in the manifest
 -- @error LBCALL  the call is malformed
@@ -37,7 +38,7 @@ if not opened then
 end
 local items = #ARGV - opened.next_arg
 local terms
-terms, problem = open_terms(KEYS, opened.next_key, ARGV[opened.next_arg], opened.seq, items)
+terms, problem = open_terms(KEYS, opened, ARGV[opened.next_arg], items)
 problem = problem or check_values(KEYS, terms.next_key, terms.values)
 if problem then
   return redis.error_reply(problem)
@@ -64,6 +65,6 @@ for i, item in ipairs(parsed) do
     reply[i + 1] = 'absent -' .. changes
   end
 end
-close_writing(KEYS[1], opened, seq)
+close_writing(KEYS[1], opened, seq, terms.interval)
 reply[1] = seq
 return reply

@@ -8,6 +8,7 @@
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
 -- @key journal?  stream: gets one entry for each accepted submission; only where the terms have its limit
 -- @key events?  stream: gets one entry for each accepted submission, and older ones leave it; only where the terms name its start
+-- @key signals...  strings, one for each ranking in their order: there while a change of it is not signalled again; only where the terms have an interval
 -- @key buckets...  hashes in groups: the bucket an id goes to, the other one it may be in and, only where the rules limit submissions a minute, the one that counts those of this minute
 -- @arg rules  see "rules" in the manifest
 -- @arg kind  ranking kind of the ranks in the receipts, or - for receipts without ranks
@@ -15,7 +16,7 @@
 -- @arg targets  number of target lists
 -- @arg ranking...  one line for each ranking
 -- @arg target...  the rankings a submission touches, by number: "1 2 4"
--- @arg terms  journal limit, least number and start of the events: see "terms" in the manifest
+-- @arg terms  journal limit, least number, start of the events and interval of signals: see "terms" in the manifest
 -- @arg item...  tab-separated: user, id (may be empty), group of buckets (from 1; 0 where neither id nor rate needs one), ms at which that bucket is forgotten, points, time in us, update (may be empty), target list (from 1; 0 where every window is closed, to learn whether the id counted before), data: a text of the caller's for the journal, and behind its first tab the segments for the events, with tabs between
 -- @reply [seq, receipt...]  one receipt an item: "accepted NUMBER CHANGES", "duplicate - CHANGES" or "refused CODE what is wrong"; CHANGES see "receipt" in the manifest
 -- @error LBCALL  the call is malformed
@@ -55,7 +56,7 @@ end
 local rules, kind, targets = opened.rules, opened.kind, opened.targets
 local items = #ARGV - opened.next_arg
 local terms
-terms, problem = open_terms(KEYS, opened.next_key, ARGV[opened.next_arg], opened.seq, items)
+terms, problem = open_terms(KEYS, opened, ARGV[opened.next_arg], items)
 if not terms then
   return redis.error_reply(problem)
 end
@@ -111,6 +112,6 @@ end
 for i = 1, items do
   reply[i + 1] = take(ARGV[opened.next_arg + i])
 end
-close_writing(KEYS[1], opened, seq)
+close_writing(KEYS[1], opened, seq, terms.interval)
 reply[1] = seq
 return reply

@@ -1,6 +1,6 @@
 -- Put freshly built rankings in the place of the live ones and free the old data in the background.
 --
--- Nothing is renamed over a living key. A fresh key that does not exist means an empty ranking: the live one goes.
+-- Those who listen hear that all may have changed. Nothing is renamed over a living key. A fresh key that does not exist means an empty ranking: the live one goes.
 --
 -- @access write
 -- @key board  hash: the number the board stands at
@@ -14,6 +14,8 @@
 -- @error LBBUSY  a key to move the live one to is taken
 -- @complexity O(K) for K keys
 -- @include call
+-- @include try
+-- @include text
 
 local extent = ARGV[1]
 if #KEYS < 2 or (#KEYS - 2) % 3 ~= 0 or #ARGV % 2 ~= 1 or (extent ~= 'whole' and extent ~= 'part') then
@@ -44,4 +46,5 @@ for i = 2, #ARGV, 2 do
   call('HSET', KEYS[1], 'layout:' .. ARGV[i], ARGV[i + 1])
 end
 call('UNLINK', KEYS[2])
+try('PUBLISH', KEYS[1] .. ':@live', text(shadow_seq))
 return {shadow_seq, 'swapped'}

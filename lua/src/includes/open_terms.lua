@@ -1,18 +1,20 @@
 -- @include open_journal
 -- @include open_events
 -- @include check_least
--- Open what a call that gives numbers goes by: keys from `next_key` on are the journal and the events, where the line names them.
--- Give a table with the streams, the counts of segment values and the next key, or nil and an error.
--- @wire terms words with one space between, - for none, the last ones may be left out: how many entries the journal may hold; the least number that the board must stand at; the ms from which on events are kept; how many values each segment has that remove was told of (comma-separated)
-local function open_terms(keys, next_key, line, seq, items)
-  local limit, least, from, values = string.match((line or '') .. ' - - -', '^(%S+) (%S+) (%S+) (%S+)')
+-- @include open_signals
+-- Open what a call that gives numbers goes by: keys behind the rankings' are the journal, the events and the signals, where
+-- the line names them. Give a table with the streams, the counts of segment values, the interval of signals and the next key, or nil and an error.
+-- @wire terms words with one space between, - for none, the last ones may be left out: how many entries the journal may hold; the least number that the board must stand at; the ms from which on events are kept; how many values each segment has that remove was told of (comma-separated), - for none; the ms that lie between two signals of a ranking
+local function open_terms(keys, opened, line, items)
+  local limit, least, from, values, interval = string.match((line or '') .. ' - - - -', '^(%S+) (%S+) (%S+) (%S+) (%S+)')
   if not limit then
     return nil, 'LBCALL the terms are malformed: send them as the manifest describes'
   end
-  local problem = check_least(seq, least)
+  local problem = check_least(opened.seq, least)
   if problem then
     return nil, problem
   end
+  local next_key = opened.next_key
   local journal, events
   journal, problem = open_journal(limit, keys[next_key], items)
   if problem then
@@ -23,5 +25,9 @@ local function open_terms(keys, next_key, line, seq, items)
   if problem then
     return nil, problem
   end
-  return {journal = journal, events = events, values = values, next_key = next_key + (events and 1 or 0)}
+  interval, next_key = open_signals(interval, keys, next_key + (events and 1 or 0), opened.rankings)
+  if interval == nil then
+    return nil, next_key
+  end
+  return {journal = journal, events = events, values = values, interval = interval, next_key = next_key}
 end

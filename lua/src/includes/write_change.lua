@@ -6,6 +6,7 @@ local function write_change(ranking, user)
     ranking.member = ranking.old_member
     return
   end
+  ranking.changed = true
   ranking.member = put_entry(ranking, user, ranking.new, ranking.tick, ranking.old, ranking.old_member)
   if ranking.segment_values and not ranking.registered then
     call('SADD', ranking.segment_values, ranking.segment)

@@ -1,0 +1,1 @@
+local try = redis.pcall

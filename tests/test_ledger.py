@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -48,6 +47,7 @@ from flask_leaderboard.store.board_store import BoardStore
 from flask_leaderboard.store.calls import Caller
 from tests.conftest import SetClock
 from tests.servers import FLAVOURS, Server
+from tests.waiting import until
 
 MINUTE = 60_000_000
 
@@ -274,13 +274,14 @@ def test_a_repair_that_takes_long_shows_nothing_of_what_is_half_done(
     keep(valkey).submit_many([Submission(f"user{place}", 1) for place in range(3000)], ranks=False)
     valkey.flushall()
     monkeypatch.setattr("flask_leaderboard.engine.folding.LONGEST_CATCH_UP_SECONDS", 0.0)
-    anew, shown, tries = keep(valkey, fallback_rows=0), 0, 0
-    while not shown and tries < 10:
-        tries += 1
-        with suppress(StoreUnavailableError):
-            shown = anew.count()
-    assert shown == 3000
-    assert tries > 2
+    anew, tries = keep(valkey, fallback_rows=0), []
+
+    def count() -> int:
+        tries.append(1)
+        return anew.count()
+
+    assert until(count, passing=(StoreUnavailableError,)) == 3000
+    assert len(tries) > 2
 
 
 def test_forked_child_writes_to_the_same_file(file_database: Database, tmp_path: Path) -> None:

@@ -358,7 +358,7 @@ def test_server_that_hangs_costs_the_timeout_and_then_nothing(valkey_binary: Pat
         server.process.send_signal(signal.SIGSTOP)
         started = time.monotonic()
         assert [client.get("/v1/scores").status_code for _ in range(100)] == [503] * 100
-        assert time.monotonic() - started < 20 * 0.2
+        assert time.monotonic() - started < 50 * 0.2
     finally:
         server.process.send_signal(signal.SIGCONT)
         server.stop()

@@ -261,7 +261,7 @@ class EventLog:
                 self._points.label("points"),
                 events.c.at,
                 events.c.taken_at,
-                events.c.update,
+                events.c["update"],  # a method of columns in SQLAlchemy 2.0
                 events.c.segments,
                 events.c.refused,
                 submission_ids.c.submission_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -65,3 +66,9 @@ def test_import_connects_to_nothing() -> None:
     code = "import socket; socket.socket.connect = None; import flask_leaderboard, threading; print(threading.active_count())"
     told = subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True)
     assert told.stdout.strip() == "1"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_columns_that_share_a_name_with_a_method_are_read_by_their_names(path: Path) -> None:
+    methods = r"add|as_readonly|clear|compare|contains_column|extend|get|items|keys|remove|update|values"
+    assert not re.search(rf"\.c\.({methods})\b", path.read_text()), "SQLAlchemy 2.0 gives the method: write c['name']"

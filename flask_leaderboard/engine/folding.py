@@ -201,7 +201,8 @@ class Folder:
         """Put events into batches, each small enough for one call."""
         batch, part = Batch(self._board, kind), list[Entry]()
         for entry in entries:
-            batch.add(_line(entry, batch, told=self._board.events is not None), entry.targets)
+            line = _line(entry, batch, told=self._board.events is not None)
+            batch.add(line, entry.targets, user=entry.event.user_id if kind == "-" else None)
             part.append(entry)
             if batch.full:
                 yield part, batch

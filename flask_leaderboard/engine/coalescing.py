@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from ..errors import LeaderboardError
+from ..errors import LeaderboardError, LogUnavailableError
 from ..log.event_log import EventLog
 from ..log.events import Logged
 from ..rules.board import Board
@@ -157,7 +157,10 @@ class CoalescingStanding(Standing):
 
     def _is_overdue(self, folded: int) -> bool:
         """Tell whether the event behind a number has waited for too long, or was taken at a time that can't be, or is pruned."""
-        waiting = self._log.read(folded, 1)
+        try:
+            waiting = self._log.read(folded, 1)
+        except LogUnavailableError:
+            return False  # nothing can be folded now; reads go on
         age = self._clock() - waiting[0].taken_at if waiting and waiting[0].number == folded + 1 else math.inf
         return not -FUTURE_SKEW <= age <= self._longest
 

@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from ..errors import LeaderboardError, LogUnavailableError
+from ..errors import LeaderboardError, LogUnavailableError, StoreUnavailableError
 from ..log.event_log import EventLog
 from ..log.events import Logged
 from ..rules.board import Board
@@ -82,10 +82,9 @@ class Coalescer:
     def close(self) -> None:
         """Fold what waits, before the process ends; where Redis can't now, others will."""
         deadline = time.monotonic() + SHUTDOWN_SECONDS
-        while self._process == os.getpid() and not self._is_done() and time.monotonic() < deadline:
+        while self._process == os.getpid() and not self._is_folded(self._last) and time.monotonic() < deadline:
             try:
-                self._folder.catch_up(self._last)
-                self.note(self._last)
+                self._fold(self._last)
             except LeaderboardError:
                 time.sleep(RETRY_SECONDS / 10)
         self.note(self._last)
@@ -107,29 +106,38 @@ class Coalescer:
                     return
             wait = self._turn(hurried)
 
-    def _is_done(self) -> bool:
+    def _is_folded(self, number: int) -> bool:
         with self._lock:
-            return self._last <= self._folded
+            return number <= self._folded
 
     def _turn(self, hurried: bool) -> float:
         """Fold, unless another process has begun the interval; give for how long to wait then."""
         try:
             self.note(self._store.number())
-            if self._is_done():
+            if self._is_folded(self._last):
                 return 0.0
             left = self._store.begin_interval(self._ms)
             if left and not hurried:
                 return left / 1000
-            head = self._log.head()
-            self._folder.catch_up(head)
+            self._fold(self._log.head())
         except LeaderboardError as error:
             if not self._told:  # once, not for every interval
                 _logger.warning("board '%s' has events in its log that wait for Redis: %s", self._name, error)
             self._told = True
             return RETRY_SECONDS
         self._told = False
-        self.note(head)
         return self._ms / 1000
+
+    def _fold(self, through: int) -> None:
+        """Fold what the log has up to a number; what takes long is gone on with as long as Redis gets further by it."""
+        while not self._is_folded(through):
+            before = self._store.number()
+            try:
+                self._folder.catch_up(through)
+                self.note(through)
+            except StoreUnavailableError:
+                if self._store.number() <= before:
+                    raise
 
 
 class CoalescingStanding(Standing):

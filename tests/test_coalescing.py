@@ -334,8 +334,8 @@ def test_redis_away_only_makes_it_later(keep: Callable[..., Leaderboard]) -> Non
     ("owner", "method", "call"),
     [
         (BoardStore, "begin_interval", 0),
-        *((BoardStore, "number", call) for call in range(4)),
-        *((BoardStore, "apply", call) for call in range(3)),
+        *((BoardStore, "number", call) for call in (0, 4)),
+        *((BoardStore, "apply", call) for call in (0, 1)),
         *((EventLog, method, 0) for method in ("head", "read", "note_refusals")),
     ],
 )
@@ -357,7 +357,7 @@ def test_dying_anywhere_in_a_fold_loses_and_doubles_nothing(
     rules = arena(score_range=(-10, 8))
     dying = keep(valkey, rules)
     dying.submit_many(
-        [Submission(f"user{place % 190}", place % 5, f"m{place}", segments={"country": "NL"}) for place in range(600)]
+        [Submission(f"user{place % 130}", place % 5, f"m{place}", segments={"country": "NL"}) for place in range(400)]
     )
     done, calls = getattr(owner, method), [0]
 

@@ -26,7 +26,7 @@ from ..store.board_store import BoardStore
 from .folding import Entry, Folder
 from .ledger import Ledger, Outcome, Planned, refused_before, unknown
 from .places import Places
-from .standing import LOOK_SECONDS, Standing
+from .standing import Standing
 
 Clock = Callable[[], int]
 MOST_WAITING = 5000
@@ -36,11 +36,6 @@ LATE_SECONDS = 1.0
 RETRY_SECONDS = 0.5
 SHUTDOWN_SECONDS = 2.0
 _logger = logging.getLogger("flask_leaderboard")
-
-
-def staleness(board: Board) -> int:
-    """Give by how many microseconds reads may be behind the log, whoever has died: what is older is folded before."""
-    return board.coalesce_ms * 1000 + int((LATE_SECONDS + LOOK_SECONDS) * MICROSECONDS) if board.coalesce_ms else 0
 
 
 class Coalescer:
@@ -98,12 +93,13 @@ class Coalescer:
     def _run(self) -> None:
         wait = self._ms / 1000
         while True:
-            hurried = self._hurry.wait(wait)
+            self._hurry.wait(wait)
             self._hurry.clear()
             with self._lock:
                 if self._last <= self._folded:
                     self._thread = None
                     return
+                hurried = self._last - self._folded > MOST_WAITING
             wait = self._turn(hurried)
 
     def _is_folded(self, number: int) -> bool:
@@ -153,22 +149,33 @@ class CoalescingStanding(Standing):
         self._longest = board.coalesce_ms * 1000 + int(LATE_SECONDS * MICROSECONDS)
         self._coalescer = coalescer
         self._clock = clock
+        self._began = self._looked = clock()
+
+    def behind(self) -> int:
+        """Give the age of what may be missing: what was late at the last look has been folded."""
+        return self._clock() - self._looked + self._longest
+
+    def _compare(self) -> None:
+        self._began = self._clock()
+        super()._compare()
 
     def _settle(self, folded: int, head: int) -> None:
         self._coalescer.note(folded)
         if folded < self.least or (folded < head and self._is_overdue(folded)):
             super()._settle(folded, head)
-            return
-        self.expect(folded)
-        if folded < head:
-            self._coalescer.expect(head)
+        else:
+            self.expect(folded)
+            if folded < head:
+                self._coalescer.expect(head)
+        self._looked = self._began
 
     def _is_overdue(self, folded: int) -> bool:
         """Tell whether the event behind a number has waited for too long, or was taken at a time that can't be, or is pruned."""
         try:
             waiting = self._log.read(folded, 1)
         except LogUnavailableError:
-            return False  # nothing can be folded now; reads go on
+            self._began = self._looked  # reads go on, and say since when nobody knows
+            return False
         age = self._clock() - waiting[0].taken_at if waiting and waiting[0].number == folded + 1 else math.inf
         return not -FUTURE_SKEW <= age <= self._longest
 

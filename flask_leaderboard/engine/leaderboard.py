@@ -26,7 +26,7 @@ from ..store.sharing import Shared
 from ..store.users import Users
 from .behind import WriteBehind
 from .closings import Closed, Closings
-from .coalescing import CoalescingLedger, staleness
+from .coalescing import CoalescingLedger
 from .differences import Verified
 from .draining import ENTRIES_A_STEP
 from .duties import Duty
@@ -88,7 +88,7 @@ class Leaderboard(Reader):
             self._upkeep = Upkeep(board, store, self._places, self._ledger, clock)
         if self._ledger is not None:
             shelf = Shelf(board, self._ledger.log, self._ledger.totals, self._ledger.standing, most_rows=fallback_rows)
-            self._route = ToRedisOrSql(board, self._live, shelf, clock, staleness(board))
+            self._route = ToRedisOrSql(board, self._live, shelf, clock, self._ledger.standing.behind)
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 

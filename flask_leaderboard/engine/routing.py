@@ -65,9 +65,9 @@ class ToRedis:
 
 
 class ToRedisOrSql:
-    """The route of boards with a log. What Redis answers may be `behind` it by so many microseconds."""
+    """The route of boards with a log. `behind` tells by how many microseconds Redis may be behind it."""
 
-    def __init__(self, board: Board, live: Source, shelf: Shelf, clock: Callable[[], int], behind: int = 0) -> None:
+    def __init__(self, board: Board, live: Source, shelf: Shelf, clock: Callable[[], int], behind: Callable[[], int]) -> None:
         self._windows = {window.name: window for window in board.windows}
         self._live = live
         self._shelf = shelf
@@ -104,7 +104,7 @@ class ToRedisOrSql:
     def _note_behind(self) -> None:
         notes = _notes.get()
         if notes is not None:
-            notes.behind = max(notes.behind, self._behind)
+            notes.behind = max(notes.behind, self._behind())
 
     def _stand_in(self, rankings: Sequence[Ranking], ask: Callable[[Source], A], reason: StoreUnavailableError) -> A:
         if not self._shelf.stands_in:

@@ -24,7 +24,7 @@ from flask_leaderboard import AllTime, Board, Daily, Every, Leaderboard, Leaderb
 from flask_leaderboard.config import read_settings
 from flask_leaderboard.engine.coalescing import Coalescer
 from flask_leaderboard.engine.folding import Folder
-from flask_leaderboard.errors import ConfigurationError, ScoreRangeError, StoreUnavailableError
+from flask_leaderboard.errors import ConfigurationError, LogUnavailableError, ScoreRangeError, StoreUnavailableError
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
 from flask_leaderboard.rules.instants import to_datetime
@@ -489,6 +489,27 @@ def test_over_http_it_is_202_and_no_answer_is_newer_than_it_says(valkey_server: 
     assert int(valkey_server.client.hget("lb1:{arena}", "seq") or 0) == 1, "a hub that is closed leaves nothing behind"
     assert client.get("/v1/scores/mary").json["user_info"]["score"] == 5
     hub.close()
+
+
+def test_while_the_database_is_away_reads_say_how_old_they_are(
+    valkey_server: Server, tmp_path: Path, clock: SetClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any) -> Any:
+        raise LogUnavailableError("away")
+
+    monkeypatch.setattr("flask_leaderboard.engine.standing.LOOK_SECONDS", 0.0)
+    app = make_app([arena()], clock=clock, instance=tmp_path, redis_url=f"unix://{valkey_server.socket}")
+    client, began = app.test_client(), clock.now
+    client.post("/v1/scores", json={"user_id": "mary", "points": 5}, headers=SUBMIT)
+    for method in ("head", "read"):
+        with monkeypatch.context() as patch:
+            patch.setattr(EventLog, method, away)
+            clock.now += 60 * SECOND
+            shown = client.get("/v1/scores").json
+            assert (shown["total"], datetime.fromisoformat(shown["as_of"])) == (0, to_datetime(began - 11 * SECOND))
+    shown = client.get("/v1/scores").json
+    assert (shown["total"], datetime.fromisoformat(shown["as_of"])) == (1, to_datetime(clock.now - 11 * SECOND))
+    service_of(app).hub.close()
 
 
 def test_who_hears_that_a_period_has_closed_reads_what_it_closed_with(

@@ -28,6 +28,16 @@ def test_promises_hold_whatever_is_killed(database_servers: Servers, seed: int) 
     assert events > 50
 
 
+def test_promises_hold_with_an_interval(database_servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Redis gets what is logged once in 150 ms: nobody is shown what no prefix of the log gives, nor goes back in time."""
+    monkeypatch.setenv("CHAOS_COALESCE_MS", "150")
+    with playing(postgresql(database_servers), 4) as round_:
+        round_.play(6)
+        wrong, events = round_.verdict()
+    assert wrong == []
+    assert events > 50
+
+
 @pytest.mark.parametrize(
     ("sabotage", "deed", "told"),
     [

@@ -52,10 +52,10 @@ class UnixConnection(http.client.HTTPConnection):
 class Gunicorn:
     """A gunicorn with two workers in a folder, on a unix socket."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, app: str = APP) -> None:
         self.folder = folder
         self.socket = folder / "web.sock"
-        (folder / "game.py").write_text(APP)
+        (folder / "game.py").write_text(app)
         environ = {**os.environ, "INSTANCE": str(folder / "instance"), "PYTHONPATH": f"{folder}{os.pathsep}{Path.cwd()}"}
         command = [sys.executable, "-m", "gunicorn", "game:app", "--bind", f"unix:{self.socket}", "--workers", "2"]
         with (folder / "gunicorn.log").open("ab") as log:

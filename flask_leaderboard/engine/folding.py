@@ -92,8 +92,11 @@ class Folder:
         return Entry(number, event, tuple(self._places.open(event.taken_at, number)))
 
     def reach(self, number: int) -> None:
-        """See that Redis has all events up to a number: wait a moment for who wrote them, then fold them."""
-        deadline = time.monotonic() + GAP_SECONDS
+        """See that Redis has all events up to a number: wait a moment for who wrote them, then fold them.
+
+        Where events wait for the end of an interval, nobody is about to fold them.
+        """
+        deadline = time.monotonic() + (0.0 if self._board.coalesce_ms else GAP_SECONDS)
         while time.monotonic() < deadline:
             if self._store.number() >= number:
                 return
@@ -201,7 +204,8 @@ class Folder:
         """Put events into batches, each small enough for one call."""
         batch, part = Batch(self._board, kind), list[Entry]()
         for entry in entries:
-            batch.add(_line(entry, batch, told=self._board.events is not None), entry.targets)
+            line = _line(entry, batch, told=self._board.events is not None)
+            batch.add(line, entry.targets, user=entry.event.user_id if kind == "-" else None)
             part.append(entry)
             if batch.full:
                 yield part, batch

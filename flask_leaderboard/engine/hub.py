@@ -263,6 +263,8 @@ class Hub(Mapping[str, Leaderboard]):
         if opened is not None:
             if opened.background is not None:
                 opened.background.stop()  # before anything is closed: its next step would open it again
+            for board in opened.boards.values():
+                board.close()
             del self._opened[os.getpid()]
             opened.caller.client.close()
         database = self._databases.pop(os.getpid(), None)

@@ -26,6 +26,7 @@ from ..store.sharing import Shared
 from ..store.users import Users
 from .behind import WriteBehind
 from .closings import Closed, Closings
+from .coalescing import CoalescingLedger
 from .differences import Verified
 from .draining import ENTRIES_A_STEP
 from .duties import Duty
@@ -87,7 +88,7 @@ class Leaderboard(Reader):
             self._upkeep = Upkeep(board, store, self._places, self._ledger, clock)
         if self._ledger is not None:
             shelf = Shelf(board, self._ledger.log, self._ledger.totals, self._ledger.standing, most_rows=fallback_rows)
-            self._route = ToRedisOrSql(board, self._live, shelf, clock)
+            self._route = ToRedisOrSql(board, self._live, shelf, clock, self._ledger.standing.behind)
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
         self._shared = {ranks: Shared(partial(self._submit, ranks=ranks)) for ranks in (True, False)}
 
@@ -225,7 +226,23 @@ class Leaderboard(Reader):
 
         Give the time before which there is nothing to look for.
         """
-        return self._closings.tell(self._clock(), lambda closed: told(self.board.name, closed))
+
+        def tell(closed: Closed) -> None:
+            if self.board.coalesce_ms:
+                self.flush()  # who is told reads what it closed with
+            told(self.board.name, closed)
+
+        return self._closings.tell(self._clock(), tell)
+
+    def flush(self) -> None:
+        """Let Redis have now what is in the log and waits there for the end of an interval (`coalesce_ms`)."""
+        if self._ledger is not None:
+            self._ledger.fold_all()
+
+    def close(self) -> None:
+        """See that nothing waits for this process, which is about to end."""
+        if isinstance(self._ledger, Ledger):
+            self._ledger.close()
 
     def drain(self, most: int = ENTRIES_A_STEP) -> bool:
         """Take what is oldest in the board's journal to its log; tell whether there may be more. Any number of processes may."""
@@ -234,6 +251,8 @@ class Leaderboard(Reader):
     def _keep_log(self, log: EventLog, keep_days: int | None) -> Ledger | WriteBehind:
         if self.board.mode == "write_behind":
             return WriteBehind(self.board, self.store, self._places, log)
+        if self.board.coalesce_ms:
+            return CoalescingLedger(self.board, self.store, self._places, log, clock=self._clock, keep_days=keep_days)
         return Ledger(self.board, self.store, self._places, log, keep_days=keep_days)
 
     def _check_names(self, submissions: Sequence[Submission]) -> None:

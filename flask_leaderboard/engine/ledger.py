@@ -40,7 +40,7 @@ _REFUSALS: dict[str, type[LeaderboardError]] = {kind.code: kind for kind in (Sco
 _logger = logging.getLogger("flask_leaderboard")
 
 
-class _Planned(NamedTuple):
+class Planned(NamedTuple):
     """A submission on its way: what is written, and what its receipt is about."""
 
     draft: Draft
@@ -61,7 +61,7 @@ class Ledger:
         self._planner = Planner(board, store)
         self._limit = Limit(board, store)
         self.folder = Folder(board, store, places, log)
-        self.standing = self._standing = store.guard = Standing(store, log, self.folder)
+        self.standing = self._standing = store.guard = self._watch()
         archive = Archive(board, log.database, log, self.totals, self._seasons.ended_as)
         self.duties = Chores(store, log, self.totals, archive, self._standing, keep_days).duties
         self._turn = threading.Lock()
@@ -129,6 +129,9 @@ class Ledger:
         """See that Redis has all that is in the log by now."""
         self.folder.reach(self.log.head())
 
+    def close(self) -> None:
+        """See that nothing waits for this process any more."""
+
     def _look(self) -> None:
         """See that Redis and the log belong together; where Redis is away, the log takes what comes."""
         with suppress(StoreUnavailableError):
@@ -136,9 +139,9 @@ class Ledger:
 
     def _plan_all(
         self, submissions: Mapping[int, Submission], now: int, running: Running, outcomes: dict[int, Outcome]
-    ) -> dict[int, _Planned]:
+    ) -> dict[int, Planned]:
         """Plan submissions by their places; those that are refused go to the outcomes."""
-        planned: dict[int, _Planned] = {}
+        planned: dict[int, Planned] = {}
         for place, submission in submissions.items():
             try:
                 planned[place] = self._plan(submission, now, running)
@@ -146,7 +149,7 @@ class Ledger:
                 outcomes[place] = error
         return planned
 
-    def _plan(self, submission: Submission, now: int, running: Running) -> _Planned:
+    def _plan(self, submission: Submission, now: int, running: Running) -> Planned:
         checked = self._planner.check(submission, now, running)
         labels = check_labels(self._board.segment_labels(submission.segments))
         draft = Draft(
@@ -161,9 +164,9 @@ class Ledger:
             too_late=checked.too_late is not None,
             user_name=submission.user_name,
         )
-        return _Planned(draft, checked.targets, checked.closed, checked.too_late)
+        return Planned(draft, checked.targets, checked.closed, checked.too_late)
 
-    def _write(self, planned: Sequence[_Planned], ranks: bool, running: Running) -> list[Outcome]:
+    def _write(self, planned: Sequence[Planned], ranks: bool, running: Running) -> list[Outcome]:
         lines: dict[int, bytes] = {}
         with self._turn:
             logged = self.log.append([item.draft for item in planned], running.names)
@@ -173,10 +176,18 @@ class Ledger:
                 for item, found in zip(planned, logged, strict=True)
                 if isinstance(found, Logged) and not found.known
             ]
-            with self._folding(last):
-                self.folder.fold(new, self._kind(ranks), lines)
+            self._bring(new, last, ranks, lines)
         self.folder.note_refusals(lines.items())
         return [self._outcome(item, found, lines, ranks) for item, found in zip(planned, logged, strict=True)]
+
+    def _watch(self) -> Standing:
+        """Give what watches how far Redis is."""
+        return Standing(self._store, self.log, self.folder)
+
+    def _bring(self, new: Sequence[Entry], last: int, ranks: bool, lines: dict[int, bytes]) -> None:
+        """Bring what was just logged to Redis."""
+        with self._folding(last):
+            self.folder.fold(new, self._kind(ranks), lines)
 
     def _kind(self, ranks: bool) -> str:
         return self._board.ranking if ranks else "-"
@@ -198,25 +209,25 @@ class Ledger:
         finally:
             self._standing.expect(last)
 
-    def _outcome(self, item: _Planned, logged: Logged | LeaderboardError | None, lines: dict[int, bytes], ranks: bool) -> Outcome:
+    def _outcome(self, item: Planned, logged: Logged | LeaderboardError | None, lines: dict[int, bytes], ranks: bool) -> Outcome:
         if isinstance(logged, LeaderboardError):
             return logged
         if logged is None:
             assert item.too_late is not None  # noqa: S101 - the log passes over no other
             return item.too_late
         line = lines.get(logged.number, b"skipped")
-        refusal = refusal_of(line) or (logged.refused and _refused_before(logged.refused))
+        refusal = refusal_of(line) or (logged.refused and refused_before(logged.refused))
         if refusal:
             return refusal
         if logged.known:
             return self._duplicate(item, logged, ranks)
         if line == b"skipped":  # not folded, or by another process: how it went is not known here
-            return Receipt(item.draft.user_id, _unknown(item.targets), item.closed, logged.number, pending=True)
+            return Receipt(item.draft.user_id, unknown(item.targets), item.closed, logged.number, pending=True)
         return read_receipt(self._board, line, item.draft.user_id, item.targets, item.closed, ranks)
 
-    def _duplicate(self, item: _Planned, logged: Logged, ranks: bool) -> Receipt:
+    def _duplicate(self, item: Planned, logged: Logged, ranks: bool) -> Outcome:
         """Tell how a user stands whose submission had been logged before."""
-        user_id, changes, pending = item.draft.user_id, _unknown(item.targets), False
+        user_id, changes, pending = item.draft.user_id, unknown(item.targets), False
         if item.targets:
             try:
                 found, _ = self._store.entries(item.targets, self._board.ranking, [user_id])
@@ -227,11 +238,13 @@ class Ledger:
         return Receipt(user_id, changes, item.closed, logged.number, duplicate=True, pending=pending)
 
 
-def _refused_before(code: str) -> LeaderboardError:
+def refused_before(code: str) -> LeaderboardError:
+    """Give the refusal of a submission that was sent again."""
     return _REFUSALS.get(code, LeaderboardError)("the submission was refused when it was first sent")
 
 
-def _unknown(targets: Sequence[Ranking]) -> tuple[Change, ...]:
+def unknown(targets: Sequence[Ranking]) -> tuple[Change, ...]:
+    """Give the changes of a receipt that does not know them."""
     return tuple(Change(target.window, target.period.id, target.segment, None, None) for target in targets)
 
 

@@ -21,9 +21,10 @@ _logger = logging.getLogger("flask_leaderboard")
 
 
 class ReadNotes:
-    """What is to be told of reads: whether one of them was `degraded`."""
+    """What is to be told of reads: whether one of them was `degraded`, and by how many microseconds they may be `behind`."""
 
     degraded = False
+    behind = 0
 
 
 _notes: ContextVar[ReadNotes | None] = ContextVar("leaderboard_read_notes", default=None)
@@ -64,13 +65,14 @@ class ToRedis:
 
 
 class ToRedisOrSql:
-    """The route of boards with a log."""
+    """The route of boards with a log. `behind` tells by how many microseconds Redis may be behind it."""
 
-    def __init__(self, board: Board, live: Source, shelf: Shelf, clock: Callable[[], int]) -> None:
+    def __init__(self, board: Board, live: Source, shelf: Shelf, clock: Callable[[], int], behind: Callable[[], int]) -> None:
         self._windows = {window.name: window for window in board.windows}
         self._live = live
         self._shelf = shelf
         self._clock = clock
+        self._behind = behind
         self._archived: dict[str, list[str]] = {}
         self._name = board.name
         self._told = False
@@ -87,6 +89,7 @@ class ToRedisOrSql:
         if _is_empty(answer) and any(self._is_over(ranking, now) for ranking in rankings):
             archived = self._shelf.read_archived(rankings, ask)
             return answer if archived is None else archived
+        self._note_behind()
         return answer
 
     def archived_periods(self, window: str) -> list[str]:
@@ -97,6 +100,11 @@ class ToRedisOrSql:
             if window not in self._archived:
                 raise
         return self._archived[window]
+
+    def _note_behind(self) -> None:
+        notes = _notes.get()
+        if notes is not None:
+            notes.behind = max(notes.behind, self._behind())
 
     def _stand_in(self, rankings: Sequence[Ranking], ask: Callable[[Source], A], reason: StoreUnavailableError) -> A:
         if not self._shelf.stands_in:

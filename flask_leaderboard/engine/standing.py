@@ -89,6 +89,10 @@ class Standing:
         """The number that Redis must stand at, at least."""
         return self._seen
 
+    def behind(self) -> int:
+        """Give by how many microseconds what Redis answers may be behind the log."""
+        return 0
+
     def expect(self, number: int) -> None:
         """Expect Redis to be as far as this from now on: the log is."""
         with self._lock:

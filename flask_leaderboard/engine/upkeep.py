@@ -20,6 +20,6 @@ class Upkeep:
         log, totals, folder = ledger.log, ledger.totals, ledger.folder
         live = LiveRankings(board, store, places, totals, clock)
         self.rebuilder = Rebuilder(board, store, places.seasons, log, totals, folder, live)
-        self.verifier = Verifier(board, store, log, totals, live)
+        self.verifier = Verifier(board, store, log, totals, live, folder)
         self.recovery = Recovery(board.name, self.rebuilder)
         folder.recover = self.recovery.start

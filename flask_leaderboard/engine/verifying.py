@@ -26,6 +26,7 @@ from ..rules.scores import Number
 from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
 from .differences import Difference, Verified, told
+from .folding import Folder
 from .live_rankings import LiveRankings
 from .rebuilding import Progress
 from .walking import unmatched, walk, walk_levels
@@ -50,12 +51,15 @@ class _Mark(NamedTuple):
 class Verifier:
     """Compares a board's rankings in Redis with the totals."""
 
-    def __init__(self, board: Board, store: BoardStore, log: EventLog, totals: Totals, live: LiveRankings) -> None:
+    def __init__(
+        self, board: Board, store: BoardStore, log: EventLog, totals: Totals, live: LiveRankings, folder: Folder
+    ) -> None:
         self._board = board
         self._store = store
         self._log = log
         self._totals = totals
         self._live = live
+        self._folder = folder
         self._sign = -1 if board.order == "desc" else 1
 
     def run(self, windows: Sequence[str] = (), *, progress: Progress | None = None) -> Verified:
@@ -230,7 +234,9 @@ class Verifier:
         return [Difference("expiry", _name(ranking), None, *(words if kept_until is None else words[::-1]))] if wrong else []
 
     def _fold(self) -> None:
-        """Bring the totals as far as Redis is."""
+        """Bring the totals as far as Redis is; and Redis as far as they are, where events wait for the end of an interval."""
+        if self._board.coalesce_ms:
+            self._folder.reach(self._totals.number())
         number = self._store.number()
         while self._totals.number() < number and self._totals.fold():
             pass

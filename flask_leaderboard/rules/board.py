@@ -29,6 +29,7 @@ from .windows import AllTime, Season, Window
 Order = Literal["desc", "asc"]
 TieBreak = Literal["first", "last", "member"]
 Mode = Literal["redis_only", "ledger", "write_behind"]
+MOST_COALESCE_MS = 10_000
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "update": get_args(Update),
@@ -65,6 +66,7 @@ class Board:
     mode: Mode | None = None
     journal_limit: int = 100_000
     events: timedelta | None = None
+    coalesce_ms: int = 0
 
     def __post_init__(self) -> None:
         check_name(self.name, "board")
@@ -85,6 +87,8 @@ class Board:
             self._insist_on_packed()
         if self.mode == "write_behind":
             self._insist_on_numbers()
+        if self.coalesce_ms and self.mode not in (None, "ledger"):
+            raise ConfigurationError(f"board {self.name!r} can't have coalesce_ms in mode {self.mode!r}: use mode='ledger'")
 
     def _check_limits(self) -> None:
         if not isinstance(self.tie_resolution, timedelta) or self.tie_resolution < timedelta(microseconds=1):
@@ -102,6 +106,8 @@ class Board:
             raise self._wrong("journal_limit", "a whole number from 1,000 (a call brings some hundred entries) to 100,000,000")
         if self.events is not None and (not isinstance(self.events, timedelta) or self.events < timedelta(seconds=1)):
             raise self._wrong("events", "a timedelta of a second or more, or None")
+        if type(self.coalesce_ms) is not int or not 0 <= self.coalesce_ms <= MOST_COALESCE_MS:
+            raise self._wrong("coalesce_ms", f"a whole number from 0 to {MOST_COALESCE_MS:,}")
 
     def _check_choice(self, rule: str, value: object, choices: tuple[str, ...]) -> None:
         if value not in choices:

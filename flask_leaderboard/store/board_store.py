@@ -227,6 +227,12 @@ class BoardStore:
         (answer,) = self._caller.ask(("SET", self.keys.claim(duty), claim, "NX", "EX", seconds))
         return None if answer is None else claim
 
+    def begin_interval(self, ms: int) -> int:
+        """Begin an interval of so many ms, for all processes; give what is left of one that has begun before, 0 for a new one."""
+        key = self.keys.claim("interval")
+        begun, left = self._caller.ask(("SET", key, "1", "NX", "PX", ms), ("PTTL", key))
+        return 0 if begun is not None else max(1, left)
+
     def renew(self, duty: str, claim: str, seconds: int) -> bool:
         """Keep a duty for so many seconds more, if it is still ours; tell whether it is."""
         return self._holds(duty, claim) and bool(self._caller.ask(("EXPIRE", self.keys.claim(duty), seconds))[0])

@@ -41,6 +41,7 @@ def _describe(leaderboard: Leaderboard, percentile: Points | None) -> dict[str, 
         "score_range": None if board.score_range is None else list(board.score_range),
         "points_range": None if board.points_range is None else list(board.points_range),
         "per_minute": board.per_minute,
+        "coalesce_ms": board.coalesce_ms,
         "segments": list(board.segment_names),
         "windows": [_window(leaderboard, window, totals, percentile) for window in board.windows],
     }

@@ -64,7 +64,7 @@ def _check_caller(service: Service, request: Request, operation: Operation, path
 def _answer(service: Service, request: Request, operation: Operation, path: Mapping[str, str]) -> Answer:
     query = load(operation.query, _query(request), "query") if request.query_string else {}
     body = load(operation.body, read_body(request), "body") if operation.body is not None else None
-    as_of = service.hub.clock() if operation.dated else None
+    now = service.hub.clock()
     with noting_reads() as notes:
         content = operation.run(Call(service, path, query, body))
     if isinstance(content, Written):
@@ -72,6 +72,7 @@ def _answer(service: Service, request: Request, operation: Operation, path: Mapp
     else:
         written = Written(json_text({**content, "degraded": True} if notes.degraded else content))
     cache_control = NO_STORE if notes.degraded else _cache_control(service, operation)
+    as_of = now - notes.behind if operation.dated else None
     return make_answer(written, as_of=as_of, cache_control=cache_control, tagged=operation.shared and not notes.degraded)
 
 

@@ -165,6 +165,7 @@ class BoardSchema(ReadingSchema):
     score_range = fields.List(fields.Float(), required=True, allow_none=True)
     points_range = fields.List(fields.Float(), required=True, allow_none=True)
     per_minute = fields.Int(required=True, allow_none=True)
+    coalesce_ms = fields.Int(required=True)
     segments = fields.List(fields.Str(), required=True)
     windows = fields.List(fields.Nested(WindowSchema), required=True)
 

@@ -585,6 +585,22 @@ local function read_entry(ranking, user)
   return standing, member, value
 end
 
+-- A user's standing and member in a ranking, as the call has left them so far. Where the ranking holds changes back, who was
+-- read once is not read again.
+local function held_entry(ranking, user)
+  local held = ranking.held
+  if not held then
+    return read_entry(ranking, user)
+  end
+  local entry = held[user]
+  if not entry then
+    local standing, member = read_entry(ranking, user)
+    entry = {standing = standing, old_standing = standing, old_member = member}
+    held[user] = entry
+  end
+  return entry.standing, user
+end
+
 -- Check that the board has room for the ranking's segment value; give a refusal where it has not.
 local function admit_segment(ranking)
   if call('SISMEMBER', ranking.segment_values, ranking.segment) == 1 then
@@ -608,7 +624,7 @@ local function plan_change(ranking, rules, user, points, at, update)
   if not ranking.tick then
     return 'LBTIME ' .. text(at) .. " lies outside the period of window '" .. ranking.window .. "'"
   end
-  local old, old_member = read_entry(ranking, user)
+  local old, old_member = held_entry(ranking, user)
   local new = fold(update, old, ranking.sign * points) + 0
   local reached = ranking.sign * new
   if reached < rules.lowest or reached > rules.highest then
@@ -678,6 +694,16 @@ local function put_entry(ranking, user, standing, tick, old_standing, old_member
   return member
 end
 
+-- Hold a change back: where a user now stands in a ranking, nil for one who leaves it. He was read by held_entry before.
+local function hold_entry(ranking, user, standing, tick)
+  local entry = ranking.held[user]
+  if not entry.changed then
+    entry.changed = true
+    ranking.holders[#ranking.holders + 1] = user
+  end
+  entry.standing, entry.tick = standing, tick
+end
+
 -- Write the change a ranking carries; a score that stays the same keeps its place among its equals.
 local function write_change(ranking, user)
   if ranking.new == ranking.old then
@@ -685,7 +711,11 @@ local function write_change(ranking, user)
     return
   end
   ranking.changed = true
-  ranking.member = put_entry(ranking, user, ranking.new, ranking.tick, ranking.old, ranking.old_member)
+  if ranking.held then
+    hold_entry(ranking, user, ranking.new, ranking.tick)
+  else
+    ranking.member = put_entry(ranking, user, ranking.new, ranking.tick, ranking.old, ranking.old_member)
+  end
   if ranking.segment_values and not ranking.registered then
     call('SADD', ranking.segment_values, ranking.segment)
     ranking.registered = true
@@ -740,15 +770,41 @@ end
 local function remove_user(targets, kind, user)
   local found = false
   for _, ranking in ipairs(targets) do
-    local standing, member = read_entry(ranking, user)
+    local standing, member = held_entry(ranking, user)
     ranking.old, ranking.new, ranking.old_rank, ranking.new_rank = standing, nil, nil, nil
     if standing then
       found = true
       ranking.old_rank = kind ~= '-' and rank_of(ranking, kind, standing, member)
-      drop_entry(ranking, user, standing, member)
+      if ranking.held then
+        hold_entry(ranking, user)
+      else
+        drop_entry(ranking, user, standing, member)
+      end
     end
   end
   return describe_changes(targets, kind), found
+end
+
+-- Let rankings hold changes back until write_held: of many changes of a user only the last is written.
+local function hold_back(rankings)
+  for _, ranking in ipairs(rankings) do
+    ranking.held, ranking.holders = {}, {}
+  end
+end
+
+-- Write what rankings hold back, each user's last change once.
+local function write_held(rankings)
+  for _, ranking in ipairs(rankings) do
+    for _, user in ipairs(ranking.holders or {}) do
+      local entry = ranking.held[user]
+      if entry.standing then
+        put_entry(ranking, user, entry.standing, entry.tick, entry.old_standing, entry.old_member)
+      elseif entry.old_standing then
+        drop_entry(ranking, user, entry.old_standing, entry.old_member)
+      end
+    end
+    ranking.held, ranking.holders = nil, nil
+  end
 end
 
 -- Signal the rankings that the call has changed. Mostly all of them were signalled a moment ago, which one command tells.
@@ -1091,7 +1147,8 @@ end}
 
 -- Fold entries a..b of a numbered log into the rankings, in order and each once.
 -- Entries the board already has are skipped. Where the board stands before a-1, nothing is done and the answer is "gap".
--- An entry refused by the rules still takes its number: replaying the log gives the same refusal.
+-- An entry refused by the rules still takes its number: replaying the log gives the same refusal. Where no ranks are asked for,
+-- a user's entries are folded together, one by one and in order, and each ranking is written once for all of them.
 redis.register_function{function_name = 'leaderboard_v1_apply', callback = function(KEYS, ARGV)
   call = redis.call
   format = string.format
@@ -1158,6 +1215,9 @@ redis.register_function{function_name = 'leaderboard_v1_apply', callback = funct
     return 'accepted ' .. number .. changes
   end
 
+  if kind == '-' then
+    hold_back(opened.rankings)
+  end
   local seq, reply = opened.seq, {0, 'applied'}
   for i, entry in ipairs(parsed) do
     local number = first + i - 1
@@ -1168,6 +1228,7 @@ redis.register_function{function_name = 'leaderboard_v1_apply', callback = funct
       reply[i + 2] = 'skipped'
     end
   end
+  write_held(opened.rankings)
   close_writing(KEYS[1], opened, seq, interval)
   reply[1] = seq
   return reply

@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -131,7 +132,8 @@ class Round:
         database = Database(database_url(self._url, self._folder))
         try:
             log = EventLog(BOARD, database)
-            board = Leaderboard(BOARD, self.redis.client, log=log, fallback_rows=0)  # Redis is judged, not SQL
+            at_once = replace(BOARD, coalesce_ms=0)
+            board = Leaderboard(at_once, self.redis.client, log=log, fallback_rows=0)  # Redis is judged, not SQL
             until(lambda: board.count() >= 0, passing=(Exception,))
             events = log.read(0, 1_000_000)
             journals = [read_journal(path) for path in sorted(self._folder.glob("player-*"))]

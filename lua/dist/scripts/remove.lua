@@ -325,6 +325,32 @@ local function read_entry(ranking, user)
   return standing, member, value
 end
 
+-- A user's standing and member in a ranking, as the call has left them so far. Where the ranking holds changes back, who was
+-- read once is not read again.
+local function held_entry(ranking, user)
+  local held = ranking.held
+  if not held then
+    return read_entry(ranking, user)
+  end
+  local entry = held[user]
+  if not entry then
+    local standing, member = read_entry(ranking, user)
+    entry = {standing = standing, old_standing = standing, old_member = member}
+    held[user] = entry
+  end
+  return entry.standing, user
+end
+
+-- Hold a change back: where a user now stands in a ranking, nil for one who leaves it. He was read by held_entry before.
+local function hold_entry(ranking, user, standing, tick)
+  local entry = ranking.held[user]
+  if not entry.changed then
+    entry.changed = true
+    ranking.holders[#ranking.holders + 1] = user
+  end
+  entry.standing, entry.tick = standing, tick
+end
+
 -- Write a number as decimal text that reads back as the same double; whole numbers are quicker as such.
 local function text(number)
   if number % 1 == 0 and number <= 9007199254740991 and number >= -9007199254740991 then
@@ -413,12 +439,16 @@ end
 local function remove_user(targets, kind, user)
   local found = false
   for _, ranking in ipairs(targets) do
-    local standing, member = read_entry(ranking, user)
+    local standing, member = held_entry(ranking, user)
     ranking.old, ranking.new, ranking.old_rank, ranking.new_rank = standing, nil, nil, nil
     if standing then
       found = true
       ranking.old_rank = kind ~= '-' and rank_of(ranking, kind, standing, member)
-      drop_entry(ranking, user, standing, member)
+      if ranking.held then
+        hold_entry(ranking, user)
+      else
+        drop_entry(ranking, user, standing, member)
+      end
     end
   end
   return describe_changes(targets, kind), found

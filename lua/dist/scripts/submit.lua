@@ -356,6 +356,22 @@ local function read_entry(ranking, user)
   return standing, member, value
 end
 
+-- A user's standing and member in a ranking, as the call has left them so far. Where the ranking holds changes back, who was
+-- read once is not read again.
+local function held_entry(ranking, user)
+  local held = ranking.held
+  if not held then
+    return read_entry(ranking, user)
+  end
+  local entry = held[user]
+  if not entry then
+    local standing, member = read_entry(ranking, user)
+    entry = {standing = standing, old_standing = standing, old_member = member}
+    held[user] = entry
+  end
+  return entry.standing, user
+end
+
 -- Place a time inside the ranking's period: the lower the tick, the nearer the front of a tie. Nil where it lies outside.
 local function tick_of(ranking, at)
   if ranking.tie_break == 'member' then
@@ -402,7 +418,7 @@ local function plan_change(ranking, rules, user, points, at, update)
   if not ranking.tick then
     return 'LBTIME ' .. text(at) .. " lies outside the period of window '" .. ranking.window .. "'"
   end
-  local old, old_member = read_entry(ranking, user)
+  local old, old_member = held_entry(ranking, user)
   local new = fold(update, old, ranking.sign * points) + 0
   local reached = ranking.sign * new
   if reached < rules.lowest or reached > rules.highest then
@@ -482,6 +498,16 @@ local function put_entry(ranking, user, standing, tick, old_standing, old_member
   return member
 end
 
+-- Hold a change back: where a user now stands in a ranking, nil for one who leaves it. He was read by held_entry before.
+local function hold_entry(ranking, user, standing, tick)
+  local entry = ranking.held[user]
+  if not entry.changed then
+    entry.changed = true
+    ranking.holders[#ranking.holders + 1] = user
+  end
+  entry.standing, entry.tick = standing, tick
+end
+
 -- Write the change a ranking carries; a score that stays the same keeps its place among its equals.
 local function write_change(ranking, user)
   if ranking.new == ranking.old then
@@ -489,7 +515,11 @@ local function write_change(ranking, user)
     return
   end
   ranking.changed = true
-  ranking.member = put_entry(ranking, user, ranking.new, ranking.tick, ranking.old, ranking.old_member)
+  if ranking.held then
+    hold_entry(ranking, user, ranking.new, ranking.tick)
+  else
+    ranking.member = put_entry(ranking, user, ranking.new, ranking.tick, ranking.old, ranking.old_member)
+  end
   if ranking.segment_values and not ranking.registered then
     call('SADD', ranking.segment_values, ranking.segment)
     ranking.registered = true

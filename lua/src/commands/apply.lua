@@ -1,7 +1,8 @@
 -- Fold entries a..b of a numbered log into the rankings, in order and each once.
 --
 -- Entries the board already has are skipped. Where the board stands before a-1, nothing is done and the answer is "gap".
--- An entry refused by the rules still takes its number: replaying the log gives the same refusal.
+-- An entry refused by the rules still takes its number: replaying the log gives the same refusal. Where no ranks are asked for,
+-- a user's entries are folded together, one by one and in order, and each ranking is written once for all of them.
 --
 -- @access write
 -- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
@@ -33,6 +34,8 @@
 -- @include plan_submission
 -- @include write_submission
 -- @include remove_user
+-- @include hold_back
+-- @include write_held
 -- @include close_writing
 -- @include open_events
 -- @include open_signals
@@ -102,6 +105,9 @@ local function take(entry, number)
   return 'accepted ' .. number .. changes
 end
 
+if kind == '-' then
+  hold_back(opened.rankings)
+end
 local seq, reply = opened.seq, {0, 'applied'}
 for i, entry in ipairs(parsed) do
   local number = first + i - 1
@@ -112,6 +118,7 @@ for i, entry in ipairs(parsed) do
     reply[i + 2] = 'skipped'
   end
 end
+write_held(opened.rankings)
 close_writing(KEYS[1], opened, seq, interval)
 reply[1] = seq
 return reply

@@ -1,5 +1,5 @@
 -- @include fold
--- @include read_entry
+-- @include held_entry
 -- @include tick_of
 -- @include admit_segment
 -- @include text
@@ -16,7 +16,7 @@ local function plan_change(ranking, rules, user, points, at, update)
   if not ranking.tick then
     return 'LBTIME ' .. text(at) .. " lies outside the period of window '" .. ranking.window .. "'"
   end
-  local old, old_member = read_entry(ranking, user)
+  local old, old_member = held_entry(ranking, user)
   local new = fold(update, old, ranking.sign * points) + 0
   local reached = ranking.sign * new
   if reached < rules.lowest or reached > rules.highest then

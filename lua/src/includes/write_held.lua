@@ -1,0 +1,16 @@
+-- @include put_entry
+-- @include drop_entry
+-- Write what rankings hold back, each user's last change once.
+local function write_held(rankings)
+  for _, ranking in ipairs(rankings) do
+    for _, user in ipairs(ranking.holders or {}) do
+      local entry = ranking.held[user]
+      if entry.standing then
+        put_entry(ranking, user, entry.standing, entry.tick, entry.old_standing, entry.old_member)
+      elseif entry.old_standing then
+        drop_entry(ranking, user, entry.old_standing, entry.old_member)
+      end
+    end
+    ranking.held, ranking.holders = nil, nil
+  end
+end

@@ -215,7 +215,7 @@ def test_topics_are_checked(process: Callable[..., Opened]) -> None:
         with pytest.raises(error):
             feed.topic(*names)
     topic = feed.topic(None, None, None, None)
-    for wish in ({"top": -1}, {"top": True}, {"top": "5"}, {"user_id": "a\nb"}, {"user_id": 5}):
+    for wish in ({"top": -1}, {"top": 1001}, {"top": True}, {"top": "5"}, {"user_id": "a\nb"}, {"user_id": 5}):
         with pytest.raises((InputError, IdentityError)):
             Fan(feed, topic, **wish)  # type: ignore[arg-type]
     assert feed_threads() == 0

@@ -118,6 +118,7 @@ def test_server_that_is_paused_is_lost_once_and_shown_anew(
     until(lambda: fan.errors and other.errors, seconds=30)
     with pytest.raises(StoreUnavailableError):
         Fan(feed, topic, top=4)
+    assert len(followed(feed)._seats) == 2, "who could be shown nothing does not follow"
     tries = followed(feed)
     until(lambda: tries._pause >= 8 * INTERVAL_MS / 1000, seconds=30)
     assert (len(fan.errors), len(other.errors), fan.told) == (1, 1, [])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 
 from ..engine.hub import Hub
-from ..errors import InputError
+from ..engine.reading import as_count
 from ..rules.identity import check_user_id
 from .following import Follower, Wish
 from .rounds import Rounds
@@ -40,13 +40,12 @@ class Feed:
         Later ones come by `tell`, which may be called before this returns. Who follows already follows in these words from now
         on. Where Redis can't be read it raises, and nothing is followed.
         """
-        if type(top) is not int or top < 0:
-            raise InputError(f"top {top!r} must be a whole number from 0")
+        wish = Wish(as_count(top, "top"), user_id)
         if user_id is not None:
             check_user_id(user_id)
         process = os.getpid()
         rounds = self._rounds.get(process) or self._rounds.setdefault(process, Rounds(self._hub, self._interval))
-        return rounds.follow(topic, follower, Wish(top, user_id))
+        return rounds.follow(topic, follower, wish)
 
     def unfollow(self, topic: Topic, follower: Follower) -> None:
         """Follow no longer; a view that is on its way may still come."""

@@ -50,7 +50,7 @@ class Player:
         self._text = ""
         told = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
         host = f"{address[0]}:{address[1]}"
-        self._write(Request(host=host, target=path, subprotocols=list(protocols), extra_headers=told))
+        self.write(Request(host=host, target=path, subprotocols=list(protocols), extra_headers=told))
         answer = self._next(20)
         if isinstance(answer, RejectConnection):
             self.socket.close()
@@ -65,11 +65,11 @@ class Player:
     def __exit__(self, *error: object) -> None:
         self.socket.close()
 
-    def _write(self, event: Any) -> None:
+    def write(self, event: Any) -> None:
         self.socket.sendall(self.ws.send(event))
 
     def send(self, message: Any) -> None:
-        self._write(Message(data=message if isinstance(message, str | bytes) else json.dumps(message)))
+        self.write(Message(data=message if isinstance(message, str | bytes) else json.dumps(message)))
 
     def subscribe(self, name: str = "s1", **wish: Any) -> Mirror:
         """Subscribe, and give the mirror that what comes is applied to; one that is known already goes on."""
@@ -99,7 +99,7 @@ class Player:
             if isinstance(event, Ping):
                 self.beats += 1
                 if self.pongs:
-                    self._write(event.response())
+                    self.write(event.response())
             elif isinstance(event, TextMessage):
                 self._text += event.data
                 if event.message_finished:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wsproto.events import Message
+from simple_websocket import Client
+from wsproto.events import CloseConnection, Message
 
-from tests.live_player import Player
-from tests.live_site import KINDS, Site
+from tests.live_mirror import Mirror
+from tests.live_site import KINDS, LITTLE, Ranking, Site, events
 from tests.servers import Server
 from tests.waiting import until
 
@@ -36,23 +37,6 @@ def site(
 @pytest.fixture
 def country() -> str:
     return next(COUNTRIES)
-
-
-class Ranking:
-    """A ranking that nobody else uses."""
-
-    def __init__(self, site: Site, country: str, board: str = "arena") -> None:
-        self._site, self._country, self._board = site, country, board
-        self.where = {"board": board, "window": "all", "segment": f"country={country}"}
-
-    def submit(self, user_id: str, points: int = 1, **more: Any) -> int:
-        return self._site.submit(user_id, points, self._board, segments={"country": self._country}, **more)
-
-    def top(self, limit: int = 10) -> list[str]:
-        query = "&".join(f"{name}={value}" for name, value in self.where.items())
-        status, told = self._site.call("GET", f"/v1/scores?limit={limit}&{query}")
-        assert status == 200, told
-        return [row["user_id"] for row in told["data"]]
 
 
 @pytest.fixture
@@ -204,7 +188,7 @@ def test_a_message_that_is_too_long_ends_the_connection(site: Site) -> None:
         with site.play() as player:
             *first, last = pieces
             for piece in first:
-                player._write(Message(data=piece.decode(), message_finished=False))
+                player.write(Message(data=piece.decode(), message_finished=False))
             player.send(last.decode())
             (told,), code = player.closing()
             assert (told["code"], code) == ("message_too_big", 1009)
@@ -233,7 +217,7 @@ def test_who_does_not_read_holds_up_nobody_and_gets_the_newest_state(site: Site,
     ranking = Ranking(site, country, "cup")
     for number in range(60):
         ranking.submit(f"u{number}", number, user_name="x" * 200)
-    with site.play("/v1/live?little=1", buffer=4096) as slow, site.play() as quick:
+    with site.play(headers=LITTLE, buffer=4096) as slow, site.play() as quick:
         behind, seen = (player.subscribe(**ranking.where, top=60) for player in (slow, quick))
         slow.receive()
         quick.receive()
@@ -263,7 +247,7 @@ def test_joining_and_leaving_leaves_nothing_behind(site: Site, ranking: Ranking,
                 player.subscribe(**ranking.where, user_id=f"u{number}", top=3)
                 player.receive()
                 if number % 3:
-                    player._write(player_close())
+                    player.write(CloseConnection(code=1000))
 
     def usage() -> tuple[int, int, int]:
         state = until(lambda: (found := site.state())["clients"] == 0 and found, site.log)
@@ -278,15 +262,7 @@ def test_joining_and_leaving_leaves_nothing_behind(site: Site, ranking: Ranking,
     assert memory_after - memory < 6_000_000
 
 
-def player_close() -> Any:
-    from wsproto.events import CloseConnection
-
-    return CloseConnection(code=1000)
-
-
 def test_the_host_keeps_its_own_sockets(site: Site) -> None:
-    from simple_websocket import Client
-
     client = Client.connect(f"ws://{site.address[0]}:{site.address[1]}/echo")
     client.send("x" * 100_000)
     assert client.receive(timeout=5) == "x" * 100_000
@@ -322,18 +298,6 @@ def test_many_get_the_same_at_once(site: Site, ranking: Ranking) -> None:
             player.socket.close()
 
 
-def events(response: Any) -> Iterator[dict[str, Any]]:
-    """Read Server-Sent Events."""
-    found: dict[str, Any] = {}
-    for line in response:
-        name, _, value = line.decode().rstrip("\n").partition(": ")
-        if name:
-            found[name] = value
-        elif "data" in found:
-            yield {**found, "data": json.loads(found["data"])}
-            found = {}
-
-
 def test_the_same_comes_as_server_sent_events(site: Site, ranking: Ranking) -> None:
     query = "&".join(f"{name}={value}" for name, value in ranking.where.items())
     ranking.submit("ann", 5)
@@ -343,19 +307,15 @@ def test_the_same_comes_as_server_sent_events(site: Site, ranking: Ranking) -> N
     assert response.status == 200
     assert response.getheader("Content-Type", "").startswith("text/event-stream")
     assert (response.getheader("Cache-Control"), response.getheader("X-Accel-Buffering")) == ("no-store", "no")
-    stream, player = events(response), Player.__new__(Player)
-    player.mirrors = {}
-    from tests.live_mirror import Mirror
-
-    mirror = player.mirrors["events"] = Mirror()
+    stream, mirror = events(response), Mirror()
     first, second = next(stream), next(stream)
     assert (first["event"], second["event"]) == ("snapshot", "rank")
     for event in (first, second):
-        player._apply(event["data"])
+        mirror.apply(event["data"])
     assert first["id"] == f"{mirror.seq}:{mirror.sum}"
     ranking.submit("bob", 9)
     event = next(stream)
-    player._apply(event["data"])
+    mirror.apply(event["data"])
     assert mirror.ids == ["bob", "ann"]
     connection.close()
     response.close()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from .live import Live
 from .messages import Message
 from .refusals import RESTARTING
 from .subscription import Subscription, Wish
-from .wire import socket_of
+from .wire import break_off, socket_of
 
 _BEAT = b": \n\n"
 
@@ -108,8 +106,7 @@ class Stream:
         """Break off where a piece is not taken in time."""
         since = self._handed_at
         if since is not None and now - since > self._live.settings.live_send_timeout_ms / 1000 and self._socket is not None:
-            with contextlib.suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+            break_off(self._socket)
 
     def dismiss(self, retry_in_ms: int) -> None:
         """Say goodbye before the process ends."""

@@ -77,8 +77,7 @@ class Wire:
         """Break the connection now; the one who reads finds out."""
         self.gone = True
         self.pending = b""
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
+        break_off(self._socket)
 
     def wait(self, event: int, seconds: float | None) -> bool:
         """Wait until the socket can be read or written; tell whether it can."""
@@ -129,6 +128,12 @@ class Wire:
         while self.recv(_PIECE):
             if time.monotonic() > self.cut_at:
                 break
+
+
+def break_off(sock: Any) -> None:
+    """End a connection that others may be waiting on. Gevent's own way would throw an error at them, which servers log."""
+    with contextlib.suppress(OSError):
+        getattr(sock, "_sock", sock).shutdown(socket.SHUT_RDWR)
 
 
 def socket_of(environ: dict[str, Any]) -> str | None:

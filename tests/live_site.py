@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -87,14 +88,16 @@ KINDS = {
     "gthread": ("-k", "gthread", "--threads", "64"),
     "gevent": ("-k", "gevent", "--worker-connections", "3000"),
 }
+OPTIONS = {**KINDS, "sync": ("-k", "sync")}
 
 
 class Site:
     """A gunicorn with an app, on the Redis of the test."""
 
-    def __init__(self, folder: Path, redis_url: str, kind: str, *options: str, **settings: Any) -> None:
+    def __init__(self, folder: Path, redis_url: str, kind: str, *options: str, tls: bool = False, **settings: Any) -> None:
         self.folder = folder
         self.clock = folder / "clock"
+        self._tls = tls
         self.move_clock(0)
         (folder / "game.py").write_text(APP)
         with socket.socket() as free:
@@ -111,7 +114,7 @@ class Site:
         told = {"INSTANCE": str(folder / "instance"), "CONFIG": json.dumps(config), "CLOCK": str(self.clock)}
         environ = {**os.environ, **told, "PYTHONPATH": f"{folder}{os.pathsep}{Path.cwd()}"}
         bind = ("--bind", f"{self.address[0]}:{self.address[1]}")
-        command = [sys.executable, "-m", "gunicorn", "game:app", *bind, "--graceful-timeout", "15", *KINDS[kind], *options]
+        command = [sys.executable, "-m", "gunicorn", "game:app", *bind, "--graceful-timeout", "15", *OPTIONS[kind], *options]
         with (folder / "gunicorn.log").open("ab") as log:
             self.process = subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log)
         until(lambda: self.call("GET", "/state")[0] == 200, self.log, passing=(OSError, http.client.HTTPException))
@@ -135,6 +138,9 @@ class Site:
             connection.close()
 
     def connect(self) -> http.client.HTTPConnection:
+        if self._tls:
+            unverified = ssl._create_unverified_context()
+            return http.client.HTTPSConnection(*self.address, timeout=20, context=unverified)
         return http.client.HTTPConnection(*self.address, timeout=20)
 
     def state(self) -> dict[str, Any]:

@@ -62,6 +62,8 @@ class Wire:
                 except OSError:
                     self.cut()
                     break
+                if not sent:  # how gevent says "again" over TLS
+                    return False
                 self.pending = self.pending[sent:]
             return True
 

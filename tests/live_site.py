@@ -72,9 +72,15 @@ def state():
     greenlets = sum(isinstance(item, gevent.Greenlet) for item in gc.get_objects()) if gevent else 0
     return {
         "pid": os.getpid(), "clients": len(live.clients), "threads": threading.active_count() + greenlets, "lent": lent,
-        "sealed": sum(guest._wire.sealed for guest in live.clients._guests if hasattr(guest, "_wire")),
         "topics": len(live.memory._lists),
     }
+
+
+@app.get("/sealed")
+def sealed():
+    """Count the clients that were said goodbye to."""
+    guests = list(current_app.extensions["leaderboard"].live.clients._guests)
+    return str(sum(guest._wire.sealed for guest in guests if hasattr(guest, "_wire")))
 
 
 @sock.route("/echo")
@@ -179,6 +185,21 @@ class Ranking:
 
     def submit(self, user_id: str, points: int = 1, **more: Any) -> int:
         return self._site.submit(user_id, points, self._board, segments={"country": self._country}, **more)
+
+    def submit_all(self, points: dict[str, int], **more: Any) -> None:
+        """Submit for many at once."""
+        same = {"board": self._board, "segments": {"country": self._country}, **more}
+        items = [{"user_id": user_id, "points": number, **same} for user_id, number in points.items()]
+        status, told = self._site.call("POST", "/v1/scores/batch", {"submissions": items})
+        assert (status, told["accepted"]) == (200, len(items)), told
+
+    def fill(self) -> None:
+        """Let sixty users with long names be ranked."""
+        self.submit_all({f"u{number}": number for number in range(60)}, user_name="x" * 200)
+
+    def churn(self, turn: int) -> None:
+        """Change all of them."""
+        self.submit_all({f"u{number}": turn * 100 + number for number in range(60)})
 
     def top(self, limit: int = 10) -> list[str]:
         query = "&".join(f"{name}={value}" for name, value in self.where.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -96,6 +97,18 @@ def test_quiet_connections_have_a_heartbeat_and_dead_ones_are_dropped(site: Site
         assert site.state()["clients"] == 1
 
 
+def test_who_only_listens_is_not_taken_for_dead(site: Site) -> None:
+    ranking = Ranking(site, "busy")
+    with site.play() as player:
+        mirror = player.subscribe(**ranking.where)
+        player.receive()
+        started, points = time.monotonic(), 0
+        while time.monotonic() < started + 3.5:  # more than two and a half heartbeats, none of them quiet
+            points += ranking.submit("ann") and 1
+            player.until(lambda points=points: mirror.entries and mirror.entries[0]["score"] == points)
+        assert player.beats >= 2
+
+
 def test_heartbeats_come_over_plain_http_too(site: Site) -> None:
     connection = site.connect()
     connection.request("GET", "/v1/live/events")
@@ -109,19 +122,9 @@ def test_heartbeats_come_over_plain_http_too(site: Site) -> None:
     until(lambda: site.state()["clients"] == 0, site.log)
 
 
-def churn(ranking: Ranking, turn: int) -> None:
-    for number in range(0, 60, 6):
-        ranking.submit(f"u{number}", turn * 100 + number)
-
-
-def fill(ranking: Ranking) -> None:
-    for number in range(60):
-        ranking.submit(f"u{number}", number, user_name="x" * 200)
-
-
 def test_who_never_reads_is_sent_away(site: Site) -> None:
     ranking = Ranking(site, "never", "cup")
-    fill(ranking)
+    ranking.fill()
     with site.play(headers=LITTLE, buffer=4096) as slow:
         slow.subscribe(**ranking.where, top=60)
         slow.receive()
@@ -129,30 +132,36 @@ def test_who_never_reads_is_sent_away(site: Site) -> None:
         while site.state()["clients"]:
             turn += 1
             assert turn < 100
-            churn(ranking, turn)
-        with pytest.raises(ClosedError, match="1006"):
+            ranking.churn(turn)
+        with pytest.raises((ClosedError, ConnectionResetError), match=r"1006|reset"):
             slow.drain(5)
     until(lambda: site.state()["threads"] < 40)
 
 
 def test_who_reads_too_slowly_is_told_why(site: Site) -> None:
     ranking = Ranking(site, "slowly", "cup")
-    fill(ranking)
-    with site.play(headers=LITTLE, buffer=4096) as slow:
-        slow.subscribe(**ranking.where, top=60)
-        slow.receive()
-        turn = 0
-        while not site.state()["sealed"]:
-            turn += 1
-            assert turn < 100
-            churn(ranking, turn)
-        told, code = slow.closing()
-        assert (told[-1]["code"], code) == ("too_slow", 4408)
+    ranking.fill()
+
+    def be_slow(turn: int) -> list[Any]:
+        with site.play(headers=LITTLE, buffer=4096) as slow:
+            slow.subscribe(**ranking.where, top=60)
+            slow.receive()
+            ranking.churn(turn)
+            ranking.churn(turn + 1)
+            until(lambda: site.call("GET", "/sealed")[1])
+            try:
+                told, code = slow.closing()
+            except ConnectionResetError:
+                return []
+            return [told and told[-1]["code"], code]
+
+    # what is left is kept for two seconds: a machine that is very busy may read too late
+    assert ["too_slow", 4408] in (be_slow(turn) for turn in range(0, 50, 10))
 
 
 def test_a_stream_that_is_not_read_is_broken_off(site: Site) -> None:
     ranking = Ranking(site, "stream", "cup")
-    fill(ranking)
+    ranking.fill()
     query = "&".join(f"{name}={value}" for name, value in ranking.where.items())
     connection = site.connect()
     connection.sock = socket.socket()
@@ -164,7 +173,7 @@ def test_a_stream_that_is_not_read_is_broken_off(site: Site) -> None:
     while site.state()["clients"]:
         turn += 1
         assert turn < 200
-        churn(ranking, turn)
+        ranking.churn(turn)
     connection.close()
     assert "Traceback" not in site.log()
 

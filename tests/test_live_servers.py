@@ -43,16 +43,14 @@ def secure(redis_url: str, tmp_path: Path, request: pytest.FixtureRequest) -> It
 def test_slow_and_quick_readers_over_tls(secure: Site) -> None:
     trusting = ssl.create_default_context(cafile=str(CERTIFICATE))
     ranking = Ranking(secure, "tls", "cup")
-    for number in range(60):
-        ranking.submit(f"u{number}", number, user_name="x" * 200)
+    ranking.fill()
     slow_one = secure.play(headers=LITTLE, buffer=4096, tls=trusting)
     with slow_one as slow, secure.play(tls=trusting) as quick:
         behind, seen = (player.subscribe(**ranking.where, top=60) for player in (slow, quick))
         slow.receive()
         quick.receive()
         for turn in range(1, 6):
-            for number in range(0, 60, 7):
-                ranking.submit(f"u{number}", turn * 100 + number)
+            ranking.churn(turn)
             ranking.submit("lead", 100_000 + turn)
             quick.until(lambda turn=turn: seen.entries[0]["score"] == 100_000 + turn, 5)
         slow.until(lambda: behind.sum == seen.sum, 10)

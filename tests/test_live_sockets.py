@@ -214,15 +214,13 @@ def test_a_flood_of_messages_ends_the_connection(site: Site) -> None:
 
 def test_who_does_not_read_holds_up_nobody_and_gets_the_newest_state(site: Site, country: str) -> None:
     ranking = Ranking(site, country, "cup")
-    for number in range(60):
-        ranking.submit(f"u{number}", number, user_name="x" * 200)
+    ranking.fill()
     with site.play(headers=LITTLE, buffer=4096) as slow, site.play() as quick:
         behind, seen = (player.subscribe(**ranking.where, top=60) for player in (slow, quick))
         slow.receive()
         quick.receive()
         for turn in range(1, 12):
-            for number in range(0, 60, 7):
-                ranking.submit(f"u{number}", turn * 100 + number)
+            ranking.churn(turn)
             ranking.submit("lead", 100_000 + turn)
             quick.until(lambda turn=turn: seen.entries[0]["score"] == 100_000 + turn, 5)
         ranking.submit("lead", 200_000)

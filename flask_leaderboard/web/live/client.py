@@ -24,7 +24,8 @@ from .wire import Wire
 
 SILENCE = 2.5
 """How many heartbeats a client may be silent, until it is taken for dead."""
-_BEAT = text_frame(messages.PING.text(None)) + ping_frame()
+_BEAT = text_frame(messages.PING.text(None))
+_ASK = ping_frame()
 _PONG = text_frame(messages.PONG.text(None))
 _logger = logging.getLogger("flask_leaderboard")
 
@@ -36,7 +37,7 @@ class Client:
     the newest state of what was left out meanwhile, and ends.
     """
 
-    __slots__ = ("_budget", "_bytes", "_live", "_subscriptions", "_visitor", "_wire", "_writing")
+    __slots__ = ("_asked_at", "_budget", "_bytes", "_live", "_subscriptions", "_visitor", "_wire", "_writing")
 
     def __init__(self, wire: Wire, live: Live, visitor: Visitor) -> None:
         settings = live.settings
@@ -47,6 +48,7 @@ class Client:
         self._budget = Budget(settings.live_messages_per_minute)
         self._bytes = Budget(settings.live_messages_per_minute * settings.live_message_bytes)
         self._writing = False
+        self._asked_at = 0.0
 
     # What the client says
 
@@ -121,6 +123,7 @@ class Client:
                 subscription.behind = True
             else:
                 self._tell(subscription, view, subscription.advance(view))
+        self._live.clients.breathe()
 
     def stall(self, subscription: Subscription) -> None:
         with self._wire.lock:
@@ -204,8 +207,17 @@ class Client:
             wire.cut()
         elif not self._bytes.spend(received):
             self.refuse(refusal_of(MessageRateError("more is sent than may be: connect again, and send less")))
-        elif now - wire.sent_at >= beat and not wire.pending:
-            self._put(_BEAT)
+        elif not wire.pending:
+            self._beat(now, beat)
+
+    def _beat(self, now: float, seconds: float) -> None:
+        """Let a page see that all is well where it was told nothing for a while, and ask it where it said nothing."""
+        frames = _BEAT if now - self._wire.sent_at >= seconds else b""
+        if now - max(self._wire.heard_at, self._asked_at) >= seconds:
+            self._asked_at = now
+            frames += _ASK
+        if frames:
+            self._put(frames)
 
     def dismiss(self, retry_in_ms: int) -> None:
         """Say goodbye before the process ends."""

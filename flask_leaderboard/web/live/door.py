@@ -6,9 +6,10 @@ its database sessions. Flask-Sock's options come from the small app's configurat
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Request, Response, request
 from flask_sock import Sock  # type: ignore[import-untyped]
@@ -22,6 +23,9 @@ from .origins import check_origin
 from .refusals import Refusal, refusal_of, too_big
 from .visitors import PROTOCOL, Visitor
 from .wire import Wire, socket_of
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 _ARRIVAL = "flask_leaderboard.arrival"
 _REPLACED = ("HTTP_SEC_WEBSOCKET_EXTENSIONS", "PATH_INFO", "SCRIPT_NAME")
@@ -70,22 +74,12 @@ class Arrival:
 class Opening(Response):
     """An answer that becomes a WebSocket where the server sends it."""
 
-    def __init__(self, enter: Callable[[Any], Iterable[bytes]]) -> None:
-        super().__init__(direct_passthrough=True)
+    def __init__(self, enter: Callable[[StartResponse], Iterable[bytes]]) -> None:
+        super().__init__(status=101, direct_passthrough=True)
         self._enter = enter
 
-    def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        return _WhenSent(lambda: self._enter(start_response))
-
-
-class _WhenSent:
-    """A body that begins when it is asked for. Flask-Sock may end it with an error, as it does from a view."""
-
-    def __init__(self, begin: Callable[[], Iterable[bytes]]) -> None:
-        self._begin = begin
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(self._begin())
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterator[bytes]:
+        yield from self._enter(start_response)
 
 
 class Door:
@@ -113,13 +107,25 @@ class Door:
         except LeaderboardError as error:
             refusal = refusal_of(error)
 
-        def enter(start_response: Any) -> Iterable[bytes]:
+        def enter(start_response: StartResponse) -> Iterable[bytes]:
             key = socket_of(environ) or ""
             arrival = Arrival(live, Wire(environ[key]), visitor, refusal)
             inside = {name: value for name, value in environ.items() if name not in _REPLACED}
-            return self._app({**inside, "PATH_INFO": "/", key: arrival.wire, _ARRIVAL: arrival}, start_response)
+            return self._pass({**inside, "PATH_INFO": "/", key: arrival.wire, _ARRIVAL: arrival}, arrival.wire, start_response)
 
         return Opening(enter)
+
+    def _pass(self, environ: WSGIEnvironment, wire: Wire, start_response: StartResponse) -> Iterable[bytes]:
+        """Serve a client to the end. What the server says after that finds the connection broken off, which servers expect."""
+        answers: list[Any] = []
+        body: Iterable[bytes] = ()
+        with contextlib.suppress(StopIteration):  # how Flask-Sock ends under gunicorn; what wraps the app may not know it
+            body = self._app(environ, lambda *answer: answers.append(answer))  # type: ignore[arg-type]
+        if not wire.gone:
+            start_response(*answers[0])
+            return body
+        start_response("101 Switching Protocols", [])
+        return ()
 
 
 def check_server(environ: dict[str, Any]) -> None:

@@ -122,6 +122,8 @@ class Wire:
         with contextlib.suppress(OSError):
             self._linger()
         self.cut()
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # over TLS the server would else still speak TLS to it
 
     def _linger(self) -> None:
         if self.pending:

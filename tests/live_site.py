@@ -120,7 +120,7 @@ class Site:
         told = {"INSTANCE": str(folder / "instance"), "CONFIG": json.dumps(config), "CLOCK": str(self.clock)}
         environ = {**os.environ, **told, "PYTHONPATH": f"{folder}{os.pathsep}{Path.cwd()}"}
         bind = ("--bind", f"{self.address[0]}:{self.address[1]}")
-        command = [sys.executable, "-m", "gunicorn", "game:app", *bind, "--graceful-timeout", "15", *OPTIONS[kind], *options]
+        command = [sys.executable, "-m", "gunicorn", "game:app", *bind, "--graceful-timeout", "60", *OPTIONS[kind], *options]
         with (folder / "gunicorn.log").open("ab") as log:
             self.process = subprocess.Popen(command, cwd=folder, env=environ, stdout=log, stderr=log)
         until(lambda: self.call("GET", "/state")[0] == 200, self.log, passing=(OSError, http.client.HTTPException))

@@ -77,7 +77,7 @@ def test_workers_that_are_replaced_send_their_clients_to_the_next(kind: str, sta
         site.reload()
         (told,), code = player.closing()
         assert (told["type"], told["code"], code) == ("bye", "restarting", 1012)
-    until(lambda: not old & {worker.pid for worker in site.workers()}, site.log, seconds=8)  # not the whole graceful timeout
+    until(lambda: not old & {worker.pid for worker in site.workers()}, site.log, seconds=40)  # not the whole graceful timeout
     until(lambda: site.state()["pid"] not in old, site.log)
     with site.play() as player:
         player.mirrors["s1"] = mirror

@@ -353,7 +353,7 @@ def test_a_stopped_site_says_goodbye_at_once(site: Site, backends: Callable[[str
         assert (told["type"], told["code"], code) == ("bye", "restarting", 1012)
         assert told["retry_in_ms"] >= 100
         assert [event["event"] for event in stream][-1] == "bye"
-        assert took < 8, other.log()
+        assert took < 40, other.log()  # not the whole graceful timeout
     finally:
         player.socket.close()
         connection.close()

@@ -20,10 +20,8 @@ from .protocol import read_message
 from .refusals import FAILED, RESTARTING, TOO_SLOW, Refusal, refusal_of
 from .subscription import Subscription
 from .visitors import Visitor
-from .wire import Wire
+from .wire import SILENCE, Wire
 
-SILENCE = 2.5
-"""How many heartbeats a client may be silent, until it is taken for dead."""
 _BEAT = text_frame(messages.PING.text(None))
 _ASK = ping_frame()
 _PONG = text_frame(messages.PONG.text(None))
@@ -105,6 +103,8 @@ class Client:
     def _drop(self, name: str) -> None:
         subscription = self._subscriptions.pop(name, None)
         if subscription is not None:
+            with self._wire.lock:
+                subscription.ready = False  # what the feed has on its way is not passed on
             self._live.unfollow(subscription)
 
     def leave(self) -> None:

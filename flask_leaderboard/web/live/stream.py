@@ -13,7 +13,7 @@ from .live import Live
 from .messages import Message
 from .refusals import RESTARTING
 from .subscription import Subscription, Wish
-from .wire import break_off, socket_of
+from .wire import SILENCE, break_off, give_up_after, socket_of
 
 _BEAT = b": \n\n"
 
@@ -24,6 +24,7 @@ class Stream:
     def __init__(self, live: Live, wish: Wish, environ: dict[str, Any]) -> None:
         self._live = live
         self._socket = environ.get(socket_of(environ) or "")
+        give_up_after(self._socket, SILENCE * live.settings.live_ping_s)
         self._changed = threading.Condition()
         self._subscription = Subscription(wish, self, live.memory)
         self._view: View | None = None

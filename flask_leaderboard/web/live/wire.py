@@ -15,6 +15,8 @@ MOST_PENDING = 262_144
 """Bytes that wait for a client that does not read, before it is given up: answers to what it sends, never what the feed tells."""
 LINGER_SECONDS = 2.0
 """For how long a connection that was said goodbye on is read empty: one that is cut with bytes unread loses the goodbye."""
+SILENCE = 2.5
+"""How many heartbeats a client may be silent, until it is taken for dead."""
 _PIECE = 65_536
 
 
@@ -138,6 +140,12 @@ def break_off(sock: Any) -> None:
     """End a connection that others may be waiting on. Gevent's own way would throw an error at them, which servers log."""
     with contextlib.suppress(OSError):
         getattr(sock, "_sock", sock).shutdown(socket.SHUT_RDWR)
+
+
+def give_up_after(sock: Any, seconds: float) -> None:
+    """Let the kernel end a connection whose other side takes no bytes and says nothing for so long, where it can."""
+    with contextlib.suppress(OSError, AttributeError):
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
 
 
 def socket_of(environ: dict[str, Any]) -> str | None:

@@ -69,6 +69,14 @@ def _texts(value: Any) -> tuple[str, ...]:
     return texts
 
 
+def _origins(value: Any) -> tuple[str, ...]:
+    origins = _texts(value)
+    for origin in origins:
+        if origin != "*" and not re.fullmatch(r"https?://[^/?#\s]+", origin):
+            raise ValueError("must be a list of origins such as 'https://game.example', without a path; or '*' for all")
+    return origins
+
+
 def _tokens(value: Any) -> Mapping[str, tuple[str, ...]]:
     if not isinstance(value, Mapping) or not set(value) <= set(ROLES):
         raise ValueError("must be a mapping with the keys 'read', 'submit' and 'admin'")
@@ -128,6 +136,15 @@ class Settings:
     max_metadata_bytes: int = _setting(2048, _whole(2, 65_536))
     live: bool = _setting(True, _flag)
     live_interval_ms: int = _setting(500, _whole(10, 60_000))
+    live_max_clients: int = _setting(900, _whole(1, 1_000_000))
+    live_max_subscriptions: int = _setting(8, _whole(1, 100))
+    live_max_top: int = _setting(100, _whole(1, 1000))
+    live_message_bytes: int = _setting(4096, _whole(256, 65_536))
+    live_messages_per_minute: int = _setting(120, _whole(1, 100_000))
+    live_origins: tuple[str, ...] | None = _setting(None, _origins)
+    live_send_timeout_ms: int = _setting(10_000, _whole(100, 300_000))
+    live_ping_s: int = _setting(25, _whole(1, 3600))
+    live_ticket_s: int = _setting(60, _whole(1, 3600))
 
     def __post_init__(self) -> None:
         if self.database_bind and self.database_url is not None:

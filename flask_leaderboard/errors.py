@@ -7,7 +7,9 @@ LeaderboardError
 │   ├── PointsError           points, a score or a bound is not an exact number, or beyond a limit
 │   ├── IdentityError         a user id, submission id or segment is malformed
 │   ├── TimeError             a time is in the future, has no zone, or lies outside what the board can hold
-│   └── CursorError           a cursor does not belong to what was asked for
+│   ├── CursorError           a cursor does not belong to what was asked for
+│   ├── MessageError          a message over a WebSocket was not understood
+│   └── SubscriptionsError    a client follows as much as one may
 ├── UnknownBoardError         there is no such board
 ├── UnknownWindowError        the board has no such window, period or segment
 ├── UnknownUserError          nothing is known of the user
@@ -22,8 +24,11 @@ LeaderboardError
 ├── LayoutError               the data in Redis was written under other rules
 ├── LogMismatchError          Redis has events that the log has not
 ├── NoLogError                the board keeps no log
+├── UnsupportedError          the server that the app runs under can't do it
 ├── TemporaryError            it passes: try again after `retry_after` seconds
 │   ├── RateLimitError        the user has submitted as often as the board allows in a minute
+│   ├── MessageRateError      a client sends more messages than one may in a minute
+│   ├── ClientsError          the process has as many live clients as it takes
 │   ├── JournalFullError      the journal has no room until a worker drains it
 │   ├── StoreUnavailableError Redis can't be reached or does not answer in time
 │   │   ├── BehindError       Redis has lost events: it gives no numbers until they are brought back
@@ -31,7 +36,9 @@ LeaderboardError
 │   └── LogUnavailableError   the database of the log can't be reached
 ├── AccessError               the caller may not do this
 │   ├── UnauthorizedError     no valid token or signature came with the request
+│   │   └── TicketError       the ticket was not given by this server, or has run out
 │   ├── ForbiddenError        the token's role is not enough, or nobody has the role
+│   │   └── OriginError       a page from elsewhere opened the connection
 │   └── ReplayError           the signed request was seen before
 └── ProtocolError             Redis was called in a way the scripts do not understand: a bug
 """
@@ -71,6 +78,14 @@ class TimeError(InputError):
 
 class CursorError(InputError):
     code = "bad_cursor"
+
+
+class MessageError(InputError):
+    code = "bad_message"
+
+
+class SubscriptionsError(InputError):
+    code = "too_many_subscriptions"
 
 
 class UnknownBoardError(LeaderboardError, KeyError):
@@ -130,6 +145,10 @@ class NoLogError(LeaderboardError):
     code = "no_log"
 
 
+class UnsupportedError(LeaderboardError):
+    code = "live_unsupported"
+
+
 class TemporaryError(LeaderboardError):
     """Base of errors that pass; `retry_after` is how many seconds to wait before trying again."""
 
@@ -140,6 +159,14 @@ class TemporaryError(LeaderboardError):
 
 class RateLimitError(TemporaryError):
     code = "rate_limited"
+
+
+class MessageRateError(TemporaryError):
+    code = "too_many_messages"
+
+
+class ClientsError(TemporaryError):
+    code = "live_full"
 
 
 class JournalFullError(TemporaryError):
@@ -170,8 +197,16 @@ class UnauthorizedError(AccessError):
     code = "unauthorized"
 
 
+class TicketError(UnauthorizedError):
+    code = "bad_ticket"
+
+
 class ForbiddenError(AccessError):
     code = "forbidden"
+
+
+class OriginError(ForbiddenError):
+    code = "bad_origin"
 
 
 class ReplayError(AccessError):

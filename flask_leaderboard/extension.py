@@ -28,6 +28,10 @@ from .web.access import Access, Authorize
 from .web.blueprint import make_blueprint
 from .web.cache import MicroCache
 from .web.cursors import CursorSigner
+from .web.live.clients import Clients
+from .web.live.live import Live
+from .web.live.tickets import Tickets
+from .web.live.visitors import Doorkeeper
 from .web.service import EXTENSION, Service, current_service
 from .web.signatures import Signatures
 
@@ -64,14 +68,17 @@ class Leaderboards:
         commands = make_commands()
         if commands.name not in app.cli.commands:  # a command of the host's goes first
             app.cli.add_command(commands)
+        access = Access(settings.tokens, self._authorize)
+        feed = Feed(hub, interval_ms=settings.live_interval_ms)
         app.extensions[EXTENSION] = Service(
             hub=hub,
-            feed=Feed(hub, interval_ms=settings.live_interval_ms),
+            feed=feed,
             settings=settings,
-            access=Access(settings.tokens, self._authorize),
+            access=access,
             signatures=Signatures(settings.signature_secrets, settings.signature_window_s),
             cursors=CursorSigner(lambda: _secrets(app, hub)),
             cache=MicroCache(settings.cache_ms),
+            live=_make_live(app, feed, hub, access, settings),
         )
 
     def __getitem__(self, name: str) -> Leaderboard:
@@ -153,8 +160,13 @@ def _default_board() -> Board:
     return Board("default", windows=[AllTime(), Monthly(), Weekly(), Daily()])
 
 
+def _make_live(app: Flask, feed: Feed, hub: Hub, access: Access, settings: Settings) -> Live:
+    tickets = Tickets(lambda: _secrets(app, hub), hub.clock, settings.live_ticket_s)
+    return Live(feed, settings, tickets, Doorkeeper(app, access, tickets), Clients(settings.live_max_clients))
+
+
 def _secrets(app: Flask, hub: Hub) -> list[bytes]:
-    """List what cursors may be signed with, the newest last: the app's own secrets, or one that its processes share."""
+    """List what may be signed with, the newest last: the app's own secrets, or one that its processes share."""
     if not app.secret_key:
         return hub.app_keys.secrets()
     known = [*(app.config.get("SECRET_KEY_FALLBACKS") or ()), app.secret_key]

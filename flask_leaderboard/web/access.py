@@ -28,29 +28,29 @@ class Access:
         self._highest = max((level for level, _ in self._digests), default=UNKNOWN)
         self._authorize = authorize
         self._reads_take_a_token = bool(tokens["read"])
+        self.asks_host = authorize is not None
         self.reads_are_public = not self._reads_take_a_token and authorize is None
 
-    def check(self, request: Request, role: Role, user_id: str | None = None) -> None:
-        """Refuse a request that has not the role."""
+    def check(self, request: Request, role: Role, user_id: str | None = None, *, token: str | None = None) -> None:
+        """Refuse a request that has not the role; `token` is one that came in another way than in its header."""
         allowed = None if self._authorize is None else self._authorize(role, user_id)
         if not isinstance(allowed, bool | None):
             raise ConfigurationError(f"authorize must give True, False or None, not {type(allowed).__name__}")
         if allowed is False:
             raise ForbiddenError(f"you may not do this: it takes the role '{role}'")
         if allowed is None and (role != "read" or self._reads_take_a_token):
-            self._check_token(request, role)
+            self._check_token(token or _bearer(request), role)
 
-    def _check_token(self, request: Request, role: Role) -> None:
+    def _check_token(self, token: str, role: Role) -> None:
         needed = ROLES.index(role)
         if self._highest < needed:
             raise ForbiddenError(
                 f"nobody has the role '{role}': set LEADERBOARD_TOKENS = {{'{role}': [...]}} to let callers in,"
                 " or submit from the app's own Python code"
             )
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
+        if not token:
             raise UnauthorizedError(f"this takes the role '{role}': send 'Authorization: Bearer TOKEN'")
-        held = self._level_of(token.strip())
+        held = self._level_of(token)
         if held == UNKNOWN:
             raise UnauthorizedError("the token is not known")
         if held < needed:
@@ -60,6 +60,11 @@ class Access:
         """Give the level of a token's role, comparing with every one that is known so that time tells nothing."""
         digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
         return max([level for level, known in self._digests if hmac.compare_digest(digest, known)], default=UNKNOWN)
+
+
+def _bearer(request: Request) -> str:
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def _digest(token: str) -> bytes:

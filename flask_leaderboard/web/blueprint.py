@@ -13,11 +13,13 @@ from ..config import Settings
 from ..errors import LeaderboardError
 from . import boards, health, rankings, submissions, users
 from .bodies import write_json
-from .dispatch import answer_other_method, dispatch
+from .dispatch import dispatch
 from .docs import POLICY, render_docs
+from .live import routes as live
 from .openapi import describe_api
-from .operations import Operation
+from .operations import METHODS, Operation
 from .problems import answer_error, answer_http_error, answering
+from .public import public
 from .service import service_of
 
 NAME = "flask_leaderboard"
@@ -27,8 +29,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *boards.OPERATIONS,
     *users.OPERATIONS,
     *health.OPERATIONS,
+    *live.OPERATIONS,
 )
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def make_blueprint(settings: Settings) -> Blueprint:
@@ -36,17 +38,20 @@ def make_blueprint(settings: Settings) -> Blueprint:
     blueprint = Blueprint(NAME, __name__, url_prefix=settings.url_prefix)
     blueprint.register_error_handler(LeaderboardError, answer_error)
     blueprint.register_error_handler(HTTPException, answer_http_error)
-    for path, operations in _by_path().items():
+    offered = tuple(operation for operation in OPERATIONS if settings.live or operation.tag != "live")
+    for path, operations in _by_path(offered).items():
         rule = path.replace("{", "<").replace("}", ">")
         blueprint.add_url_rule(rule, _endpoint(operations), _view(operations), methods=_methods(path, operations))
+    if settings.live:
+        live.add_routes(blueprint, settings)
     if settings.docs:
-        _add_docs(blueprint)
+        _add_docs(blueprint, offered)
     return blueprint
 
 
-def _by_path() -> dict[str, dict[str, Operation]]:
+def _by_path(offered: tuple[Operation, ...]) -> dict[str, dict[str, Operation]]:
     paths: dict[str, dict[str, Operation]] = {}
-    for operation in OPERATIONS:
+    for operation in offered:
         paths.setdefault(operation.path, {})[operation.method] = operation
     return paths
 
@@ -58,7 +63,7 @@ def _endpoint(operations: Mapping[str, Operation]) -> str:
 def _methods(path: str, operations: Mapping[str, Operation]) -> list[str]:
     """Take all methods, so that a wrong one is answered like other errors; those of `/scores/batch` and `/scores/query` that are
     not their own belong to `/scores/{user_id}`: a user may be called "batch"."""
-    return list(operations) if path in ("/scores/batch", "/scores/query") else list(_METHODS)
+    return list(operations) if path in ("/scores/batch", "/scores/query") else list(METHODS)
 
 
 def _view(operations: Mapping[str, Operation]) -> Callable[..., Response]:
@@ -75,9 +80,9 @@ def _behind(proxy: Any) -> Request:
     return found
 
 
-def _add_docs(blueprint: Blueprint) -> None:
+def _add_docs(blueprint: Blueprint, offered: tuple[Operation, ...]) -> None:
     def api() -> dict[str, Any]:
-        return _described(request.script_root + request.path.rpartition("/")[0])
+        return _described(offered, request.script_root + request.path.rpartition("/")[0])
 
     def openapi() -> Response:
         return Response(write_json(api()), mimetype="application/json")
@@ -91,24 +96,9 @@ def _add_docs(blueprint: Blueprint) -> None:
             return Response(style.read(), mimetype="text/css")
 
     for path, view in (("/openapi.json", openapi), ("/docs", docs), ("/docs.css", docs_style)):
-        blueprint.add_url_rule(path, view.__name__, _public(view), methods=_METHODS)
+        blueprint.add_url_rule(path, view.__name__, public(view), methods=METHODS)
 
 
 @lru_cache(maxsize=8)
-def _described(server: str) -> dict[str, Any]:
-    return describe_api(OPERATIONS, server)
-
-
-def _public(page: Callable[[], Response]) -> Callable[[], Response]:
-    """Let a page be read by everybody, and by no other method than GET."""
-
-    @answering
-    def view() -> Response:
-        if request.method not in ("GET", "HEAD"):
-            return answer_other_method(_behind(request), ["GET"])
-        response = page()
-        response.headers["Cache-Control"] = "public, max-age=300"
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        return response
-
-    return view
+def _described(offered: tuple[Operation, ...], server: str) -> dict[str, Any]:
+    return describe_api(offered, server)

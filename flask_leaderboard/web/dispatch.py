@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, cast
 
 from flask import Request, Response
 from marshmallow import Schema, ValidationError
@@ -12,7 +12,7 @@ from werkzeug.exceptions import MethodNotAllowed
 from ..engine.routing import noting_reads
 from .answers import Answer, make_answer
 from .bodies import json_text, limit_body, read_body
-from .operations import Call, Operation, Written
+from .operations import Call, Content, Operation, Written
 from .problems import FieldsError
 from .service import Service
 
@@ -26,6 +26,8 @@ def dispatch(service: Service, request: Request, operations: Mapping[str, Operat
         return answer_other_method(request, operations)
     limit_body(request, service.settings.max_body_bytes)
     _check_caller(service, request, operation, path)
+    if operation.reply is None:
+        return cast(Response, operation.run(_read_call(service, request, operation, path)))
     if operation.shared:
         key = (operation.name, request.path, request.query_string)
         answer = service.cache.get(key, lambda: _answer(service, request, operation, path), _may_be_kept)
@@ -54,7 +56,7 @@ def load(schema: Schema, data: Any, what: str) -> Any:
 
 
 def _check_caller(service: Service, request: Request, operation: Operation, path: Mapping[str, str]) -> None:
-    if operation.role is None:
+    if operation.role is None or operation.checks_callers:
         return
     service.access.check(request, operation.role, path.get("user_id"))
     if operation.role != "read":
@@ -62,11 +64,10 @@ def _check_caller(service: Service, request: Request, operation: Operation, path
 
 
 def _answer(service: Service, request: Request, operation: Operation, path: Mapping[str, str]) -> Answer:
-    query = load(operation.query, _query(request), "query") if request.query_string else {}
-    body = load(operation.body, read_body(request), "body") if operation.body is not None else None
+    call = _read_call(service, request, operation, path)
     now = service.hub.clock()
     with noting_reads() as notes:
-        content = operation.run(Call(service, path, query, body))
+        content = cast(Content, operation.run(call))
     if isinstance(content, Written):
         written = content
     else:
@@ -74,6 +75,12 @@ def _answer(service: Service, request: Request, operation: Operation, path: Mapp
     cache_control = NO_STORE if notes.degraded else _cache_control(service, operation)
     as_of = now - notes.behind if operation.dated else None
     return make_answer(written, as_of=as_of, cache_control=cache_control, tagged=operation.shared and not notes.degraded)
+
+
+def _read_call(service: Service, request: Request, operation: Operation, path: Mapping[str, str]) -> Call:
+    query = load(operation.query, _query(request), "query") if request.query_string else {}
+    body = load(operation.body, read_body(request), "body") if operation.body is not None else None
+    return Call(service, path, query, body)
 
 
 def _may_be_kept(answer: Answer) -> bool:

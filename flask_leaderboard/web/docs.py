@@ -65,15 +65,14 @@ def _parameter(parameter: dict[str, Any]) -> Row:
 
 
 def _members(api: dict[str, Any], content: dict[str, Any]) -> list[Row]:
-    if not content:
-        return []
-    return _rows(_resolved(api, content["application/json"]["schema"]))
+    return [row for kind in content.values() for row in _rows(_resolved(api, kind["schema"]))]
 
 
 def _rows(schema: dict[str, Any]) -> list[Row]:
     required = schema.get("required", [])
     return [
-        Row(name, _type(member), member.get("description", ""), name in required) for name, member in schema["properties"].items()
+        Row(name, _type(member), member.get("description", ""), name in required)
+        for name, member in schema.get("properties", {}).items()
     ]
 
 

@@ -29,6 +29,8 @@ _ALWAYS: tuple[type[e.LeaderboardError], ...] = (
     e.ProtocolError,
 )
 _GUARDED: tuple[type[e.LeaderboardError], ...] = (e.UnauthorizedError, e.ForbiddenError)
+EVENTS = "text/event-stream"
+_EVENTS = {"schema": {"type": "string", "description": "Events whose `data` is a message of `live/schema.json`"}}
 _TYPES: dict[type, str] = {UserId: "string", AnyNumber: "number", NumberText: "number", CountText: "integer", Moment: "string"}
 
 
@@ -98,7 +100,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
         codes.setdefault(status_of(error), set()).add(error.code)
     for status in (405, 413, *((415,) if operation.body is not None else ())):
         codes.setdefault(status, set()).add(HTTP_CODES[status])
-    content = {"application/json": {"schema": operation.reply}}
+    content = {EVENTS: _EVENTS} if operation.reply is None else {"application/json": {"schema": operation.reply}}
     responses: dict[str, Any] = {"200": {"description": "Done", "content": content}}
     if operation.may_pend:
         responses["202"] = {"description": "Written to the log; scores and ranks follow by themselves", "content": content}

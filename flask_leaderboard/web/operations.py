@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from flask import Response
 from marshmallow import Schema
 
 from ..engine.leaderboard import Leaderboard
@@ -14,6 +15,9 @@ from ..errors import LeaderboardError
 from .access import Role
 from .schemas import NothingSchema
 from .service import Service
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+"""Methods that a path takes, so that a wrong one is answered like other errors."""
 
 
 class Call(NamedTuple):
@@ -47,21 +51,24 @@ class Written(NamedTuple):
     status: int = 200
 
 
+Content = dict[str, Any] | Written
+
+
 @dataclass(frozen=True)
 class Operation:
     """One method of one path.
 
     `role` is who may call it (None: anybody); `shared` answers are the same for everybody and may be cached; `dated` ones tell
     when they were read; one that `may_pend` may be answered 202. `errors` are those of its own, beside the ones that every
-    operation may answer.
+    operation may answer. One without `reply` answers a stream of events. One that `checks_callers` lets in others than by token.
     """
 
     name: str
     method: str
     path: str
-    run: Callable[[Call], dict[str, Any] | Written]
+    run: Callable[[Call], Content | Response]
     summary: str
-    reply: type[Schema]
+    reply: type[Schema] | None
     role: Role | None = None
     query: Schema = field(default_factory=NothingSchema)
     body: Schema | None = None
@@ -69,4 +76,5 @@ class Operation:
     shared: bool = False
     dated: bool = False
     may_pend: bool = False
+    checks_callers: bool = False
     tag: str = "scores"

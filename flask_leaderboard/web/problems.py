@@ -37,6 +37,7 @@ STATUS: dict[type[e.LeaderboardError], int] = {
     e.SeasonError: 409,
     e.RateLimitError: 429,
     e.ConfigurationError: 500,
+    e.UnsupportedError: 501,
     e.ProtocolError: 500,
     e.TemporaryError: 503,
     e.LayoutError: 503,

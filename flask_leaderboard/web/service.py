@@ -14,6 +14,7 @@ from ..live.feed import Feed
 from .access import Access
 from .cache import MicroCache
 from .cursors import CursorSigner
+from .live.live import Live
 from .signatures import Signatures
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Service:
     signatures: Signatures
     cursors: CursorSigner
     cache: MicroCache[Answer]
+    live: Live
 
     @property
     def reads_are_public(self) -> bool:

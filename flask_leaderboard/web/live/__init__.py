@@ -1,0 +1,1 @@
+"""Live: rankings as they change, over WebSocket and Server-Sent Events."""

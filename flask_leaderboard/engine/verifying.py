@@ -28,6 +28,7 @@ from ..store.rankings import Ranking
 from .differences import Difference, Verified, told
 from .live_rankings import LiveRankings
 from .rebuilding import Progress
+from .tail import Tail
 from .walking import unmatched, walk, walk_levels
 
 ROWS_A_PART = 1000
@@ -50,12 +51,13 @@ class _Mark(NamedTuple):
 class Verifier:
     """Compares a board's rankings in Redis with the totals."""
 
-    def __init__(self, board: Board, store: BoardStore, log: EventLog, totals: Totals, live: LiveRankings) -> None:
+    def __init__(self, board: Board, store: BoardStore, log: EventLog, totals: Totals, live: LiveRankings, tail: Tail) -> None:
         self._board = board
         self._store = store
         self._log = log
         self._totals = totals
         self._live = live
+        self._tail = tail
         self._sign = -1 if board.order == "desc" else 1
 
     def run(self, windows: Sequence[str] = (), *, progress: Progress | None = None) -> Verified:
@@ -232,6 +234,7 @@ class Verifier:
     def _fold(self) -> None:
         """Bring the totals as far as Redis is."""
         number = self._store.number()
+        self._tail.reach(number)
         while self._totals.number() < number and self._totals.fold():
             pass
 
@@ -241,6 +244,7 @@ class Verifier:
     def _between(self, one: int, other: int) -> Iterable[Event] | None:
         """Give the events between two numbers; None where there are too many."""
         first, last = sorted((one, other))
+        self._tail.reach(last)
         return None if last - first > MOST_EVENTS_BETWEEN else self._log.read(first, last - first) if last > first else ()
 
 

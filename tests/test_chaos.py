@@ -29,17 +29,18 @@ def test_promises_hold_whatever_is_killed(database_servers: Servers, seed: int, 
 
 
 @pytest.mark.parametrize(
-    ("sabotage", "deed", "told"),
+    ("mode", "sabotage", "deed", "told"),
     [
-        ("detector", Round.set_back_redis, "was shown"),
-        ("order", Round.empty_redis, "no prefix of the log"),
-        ("once", Round.kill_player, "an id is in the log twice"),
+        ("ledger", "detector", Round.set_back_redis, "was shown"),
+        ("ledger", "order", Round.empty_redis, "no prefix of the log"),
+        ("ledger", "once", Round.kill_player, "an id is in the log twice"),
+        ("write_behind", "numbering", Round.set_back_redis, "the journal"),
     ],
 )
 def test_the_judge_sees_what_is_broken(
-    database_servers: Servers, sabotage: str, deed: Callable[[Round], None], told: str
+    database_servers: Servers, mode: str, sabotage: str, deed: Callable[[Round], None], told: str
 ) -> None:
-    with playing(postgresql(database_servers), 7, sabotage=sabotage) as round_:
+    with playing(postgresql(database_servers), 7, mode, sabotage) as round_:
         for _ in range(4):
             time.sleep(0.5)
             deed(round_)

@@ -17,19 +17,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import Queue
 
 import psutil
 
-from flask_leaderboard import Leaderboard
+from flask_leaderboard import Leaderboard, LeaderboardError
+from flask_leaderboard.errors import LogMismatchError, TemporaryError
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
 from tests.chaos.game import MODES, board_of
 from tests.chaos.judge import judge, read_journal
 from tests.chaos.summary import Played, write_summary
-from tests.chaos.victims import ROOT, RedisVictim, serve, work
+from tests.chaos.victims import ROOT, RedisVictim, serve, wait_for_web, work
 from tests.databases import PostgreSQL
 from tests.waiting import until
 
@@ -60,12 +61,24 @@ class Round:
         self._sabotage = [sabotage] if sabotage else []
         self._chance = random.Random(seed)
         self._started = 0
+        self._cleaning = ExitStack()
+        self._players: list[tuple[str, subprocess.Popen[bytes]]] = []
         self.deeds: Counter[str] = Counter()
+
+    def start(self) -> None:
+        """Start all processes; `stop` ends those that were, also where one could not be."""
         self._migrate()
-        self.redis = RedisVictim(folder, "everysec" if mode == "ledger" else "always")
-        environ = {"CHAOS_REDIS": str(self.redis.socket), "CHAOS_DATABASE": self._url, "CHAOS_MODE": mode}
-        self.web, self.worker = serve(folder, environ), work(folder, environ)
-        self._players = [self._new_player(kind) for kind in PLAYERS]
+        self.redis = RedisVictim(self._folder, "everysec" if self._mode == "ledger" else "always")
+        self._cleaning.callback(self.redis.stop)
+        environ = {"CHAOS_REDIS": str(self.redis.socket), "CHAOS_DATABASE": self._url, "CHAOS_MODE": self._mode}
+        self.worker = work(self._folder, environ)
+        self._cleaning.callback(self.worker.stop)
+        self.web = serve(self._folder, environ)
+        self._cleaning.callback(self.web.stop)
+        self._cleaning.callback(self._stop_players)
+        wait_for_web(self._folder)
+        for kind in PLAYERS:
+            self._add_player(kind)
 
     def _migrate(self) -> None:
         database = Database(database_url(self._url, self._folder))
@@ -87,7 +100,7 @@ class Round:
         kind, victim = self._players.pop(0)
         victim.kill()
         victim.wait(10)
-        self._players.append(self._new_player(kind))
+        self._add_player(kind)
 
     def kill_database(self) -> None:
         self._server.kill()
@@ -131,8 +144,8 @@ class Round:
         whole = [one for process in writers for one in _family(process.pid)]
         _signal(whole, signal.SIGSTOP)
         try:
-            with self._open() as board:
-                until(lambda: board.drain_all() is None, passing=(Exception,))
+            with self._open() as board, suppress(LogMismatchError):  # the judge is told then too
+                until(lambda: board.drain_all() is None, passing=(TemporaryError,))
             yield
         finally:
             _signal(whole, signal.SIGCONT)
@@ -152,8 +165,11 @@ class Round:
         ended = [f"a player ended by itself: {self._told()}" for _, player in self._players if player.poll() is not None]
         self._stop_app()
         with self._open() as board:
-            until(lambda: board.log.settled_head() >= 0, passing=(Exception,))  # a commit may outlive who sent it
-            until(lambda: board.count() >= 0 and board.drain_all() is None, passing=(Exception,))
+            try:
+                until(lambda: board.log.settled_head() >= 0, passing=(TemporaryError,))  # a commit may outlive who sent it
+                until(lambda: board.count() >= 0 and board.drain_all() is None, passing=(TemporaryError,))
+            except LeaderboardError as error:
+                return [*ended, f"the board can't be used: {error}"], board.log.head()
             events = board.log.read(0, 1_000_000)
             journals = [read_journal(path) for path in sorted(self._folder.glob("player-*"))]
             return ended + judge(events, journals, board), len(events)
@@ -168,8 +184,7 @@ class Round:
             database.close()
 
     def stop(self) -> None:
-        self._stop_app()
-        self.redis.stop()
+        self._cleaning.close()
 
     def _stop_app(self) -> None:
         """Stop the players, and who may still be at what they have sent."""
@@ -186,15 +201,15 @@ class Round:
             player.wait(10)
         self._players = []
 
-    def _new_player(self, kind: str) -> tuple[str, subprocess.Popen[bytes]]:
+    def _add_player(self, kind: str) -> None:
         self._started += 1
         journal = self._folder / f"player-{self._started}"
         socket = self.redis.socket if kind == "python" else self._folder / "web.sock"
         command = [sys.executable, "-m", "tests.chaos.player", kind, self._mode, str(socket), self._url, str(journal)]
         with (self._folder / "log").open("ab") as log:
             player = subprocess.Popen([*command, f"{self._seed}.{self._started}", *self._sabotage], cwd=ROOT, stderr=log)
+        self._players.append((kind, player))
         until(journal.exists)
-        return kind, player
 
 
 def _family(pid: int) -> list[psutil.Process]:
@@ -216,6 +231,7 @@ def playing(server: PostgreSQL, seed: int, mode: str = "ledger", sabotage: str |
     folder = Path(tempfile.mkdtemp(prefix="leaderboard-chaos-"))
     round_ = Round(folder, server, seed, mode, sabotage)
     try:
+        round_.start()
         yield round_
     finally:
         round_.stop()
@@ -230,10 +246,12 @@ def play_round(servers: Queue[PostgreSQL], seed: int, mode: str, deeds: int) -> 
             round_.play(deeds)
             wrong, events = round_.verdict()
         played = Played(seed, mode, events, round_.deeds, tuple(wrong))
-        print(played, flush=True)
-        return played
+    except Exception as error:  # a round that can't be played is no reason to play no other
+        played = Played(seed, mode, 0, Counter(), (f"could not be played: {error!r}"[:300],))
     finally:
         servers.put(server)
+    print(played, flush=True)
+    return played
 
 
 def main() -> None:

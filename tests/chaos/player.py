@@ -20,6 +20,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from flask_leaderboard import Leaderboard, LeaderboardError
+from flask_leaderboard.engine.behind import JournalStanding
 from flask_leaderboard.engine.standing import Standing
 from flask_leaderboard.errors import TemporaryError
 from flask_leaderboard.log.database import Database, database_url
@@ -77,10 +78,10 @@ def sabotage(what: str) -> None:
         Standing.look = lambda self, **_: None  # type: ignore[method-assign]
         Standing.is_behind = lambda self, *_: False  # type: ignore[method-assign]
     elif what == "order":
-        source = bundle.script_text("apply").replace("if opened.seq < first - 1 then", "if false then")
-        calls.Scripts.words = lambda self, command: (  # type: ignore[method-assign]
-            ("EVAL", source) if command == "apply" else ("EVALSHA", bundle.manifest()["commands"][command]["sha1"])
-        )
+        change_script("apply", "if opened.seq < first - 1 then")
+    elif what == "numbering":
+        JournalStanding.look = JournalStanding.insist = lambda self, **_: None  # type: ignore[method-assign]
+        change_script("submit", "if seq < number then")
     elif what == "once":
         write = EventLog._write
 
@@ -91,6 +92,16 @@ def sabotage(what: str) -> None:
         EventLog._write = forgetful  # type: ignore[method-assign]
     else:
         raise SystemExit(f"there is no sabotage {what!r}")
+
+
+def change_script(name: str, check: str) -> None:
+    """Take a check out of a script."""
+    source = bundle.script_text(name)
+    assert check in source
+    without = source.replace(check, "if false then")
+    calls.Scripts.words = lambda self, command: (  # type: ignore[method-assign]
+        ("EVAL", without) if command == name else ("EVALSHA", bundle.manifest()["commands"][command]["sha1"])
+    )
 
 
 def main(kind: str, mode: str, socket: str, url: str, path: str, seed: str, *broken: str) -> None:

@@ -3,12 +3,14 @@
 # make lint    ruff, mypy and luacheck
 # make bench   the benchmarks: tables, and JSON in benchmarks/results*.json
 # make model   100,000 random steps against the model
-# make chaos   200 rounds of killing Redis and players while they play
+# make chaos   200 rounds of killing Redis and players while they play (JOBS=2: two at a time); writes tests/chaos/SUMMARY.md
 # make lua     build lua/dist from lua/src
 
 PYTHON ?= python3
 VENV ?= .venv
 PORT ?= 5000
+ROUNDS ?= 200
+JOBS ?= 1
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -46,7 +48,7 @@ model: $(READY)
 	$(BIN)/python -m pytest tests/test_model.py -k "scripts and valkey9" --examples 3400
 
 chaos: $(READY)
-	$(BIN)/python -m tests.chaos.harness --rounds 200 --seed 1
+	$(BIN)/python -m tests.chaos.harness --rounds $(ROUNDS) --jobs $(JOBS) --seed 1 --summary tests/chaos/SUMMARY.md
 
 lua:
 	$(PYTHON) lua/build.py

@@ -33,6 +33,7 @@ LeaderboardError
 │   ├── StoreUnavailableError Redis can't be reached or does not answer in time
 │   │   ├── BehindError       Redis has lost events: it gives no numbers until they are brought back
 │   │   └── MovedError        what was looked up before the call had changed when it came
+│   │       └── PastError     the log takes nothing any more of the time at which the call was planned
 │   └── LogUnavailableError   the database of the log can't be reached
 ├── AccessError               the caller may not do this
 │   ├── UnauthorizedError     no valid token or signature came with the request
@@ -182,6 +183,10 @@ class BehindError(StoreUnavailableError):
 
 
 class MovedError(StoreUnavailableError):
+    pass
+
+
+class PastError(MovedError):
     pass
 
 

@@ -214,6 +214,26 @@ def test_own_file_is_made_once_by_many(tmp_path: Any) -> None:
     database.close()
 
 
+def test_files_of_several_apps_are_made_at_once(tmp_path: Any) -> None:
+    databases = [Database(database_url(None, tmp_path / str(number)), own=True) for number in range(4)]
+    begin, failures = threading.Barrier(4), list[BaseException]()
+
+    def use(database: Database) -> None:
+        begin.wait(20)
+        try:
+            assert EventLog(Board("arena"), database).head() == 0
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=use, args=(database,)) for database in databases]
+    for thread in threads:
+        thread.start()
+    for thread, database in zip(threads, databases, strict=True):
+        thread.join(60)
+        database.close()
+    assert failures == []
+
+
 def test_own_file_that_can_not_be_made_is_told(tmp_path: Any) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(LogUnavailableError, match="can't be kept"):

@@ -43,7 +43,7 @@ def verify(board: str | None, windows: tuple[str, ...], repair: bool) -> None:
 def _boards(name: str | None) -> list[Leaderboard]:
     if name is not None:
         return [find_board(name)]
-    return [leaderboard for leaderboard in current_leaderboards.values() if leaderboard.board.mode == "ledger"]
+    return [leaderboard for leaderboard in current_leaderboards.values() if leaderboard.keeps_log]
 
 
 def _rebuild(leaderboard: Leaderboard, windows: tuple[str, ...], *, from_log: bool = False) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from hashlib import blake2s
 
@@ -19,12 +20,14 @@ class Drainer:
     """Takes what is oldest in the journal to the log, and drops it from the journal when it is there.
 
     Whoever dies on the way has done no harm: the next one finds the same entries, and passes over those that the log has.
+    `late` is told how many came that were planned at a time that the log had closed.
     """
 
-    def __init__(self, board: Board, journal: Journal, log: EventLog) -> None:
+    def __init__(self, board: Board, journal: Journal, log: EventLog, late: Callable[[int], None]) -> None:
         self._board = board
         self._journal = journal
         self._log = log
+        self._late = late
 
     def step(self, most: int = ENTRIES_A_STEP) -> bool:
         """Drain so many entries at most; tell whether there may be more."""
@@ -32,9 +35,11 @@ class Drainer:
         if not entries:
             return False
         numbered = [self._read(entry) for entry in entries]
-        logged = self._log.append_numbered(numbered, still_there=partial(self._journal.holds, entries))
+        logged, late = self._log.append_numbered(numbered, still_there=partial(self._journal.holds, entries))
         if logged:
             self._journal.drop(entries[:logged])
+        if late:
+            self._late(late)
         return True
 
     def _read(self, entry: JournalEntry) -> Numbered:

@@ -25,7 +25,10 @@ class Duty(NamedTuple):
 
 
 class Chores:
-    """The duties of one board. `keep_days` is for how long events are kept after they are folded; None for ever."""
+    """The duties of one board.
+
+    `keep_days` is for how long events are kept after they are folded, `at_least` the shortest that may be; None for ever.
+    """
 
     def __init__(
         self,
@@ -35,6 +38,7 @@ class Chores:
         archive: Archive,
         standing: Standing,
         keep_days: int | None = None,
+        at_least: int = 0,
     ) -> None:
         self._store = store
         self._log = log
@@ -42,7 +46,7 @@ class Chores:
         self._archive = archive
         self._standing = standing
         self._retention = Retention(store, totals)
-        self._keep_days = keep_days
+        self._kept = None if keep_days is None else max(keep_days * DAY, at_least)
 
     @property
     def duties(self) -> tuple[Duty, ...]:
@@ -51,7 +55,7 @@ class Chores:
             Duty("fold", lambda now: bool(self._totals.fold())),
             Duty("archive", self._close_and_archive),
             Duty("unlink", self._retention.step),
-            *([] if self._keep_days is None else [Duty("prune", self._prune)]),
+            *([] if self._kept is None else [Duty("prune", self._prune)]),
         )
 
     def _apply(self, now: int) -> bool:
@@ -66,4 +70,4 @@ class Chores:
     def _prune(self, now: int) -> bool:
         """Forget events that are old, and that Redis and the totals have both folded."""
         folded = min(self._totals.number(), self._store.number())
-        return self._log.prune(before=now - (self._keep_days or 0) * DAY, through=folded)
+        return self._log.prune(before=now - (self._kept or 0), through=folded)

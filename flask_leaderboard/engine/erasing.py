@@ -63,8 +63,7 @@ class Eraser:
     def _remove_and_drain(board: Leaderboard, user_id: str) -> None:
         """Remove a user where Redis counts first, and let nothing of him wait in the journal: it would name him anew."""
         board.remove(user_id, ranks=False)
-        while board.drain():
-            pass
+        board.drain_all()
 
     def _erase_logged(self, user_id: str, now: int) -> None:
         while (erasure := self._erasures.erase(user_id, now)) is None:

@@ -84,9 +84,8 @@ class Leaderboard(Reader):
         self._counted = counted
         self._ledger = self._keep_log(own_log, keep_days) if own_log else None
         self._upkeep: Upkeep | None = None
-        if isinstance(self._ledger, Ledger):
-            self._upkeep = Upkeep(board, store, self._places, self._ledger, clock)
         if self._ledger is not None:
+            self._upkeep = Upkeep(board, store, self._places, self._ledger, clock)
             shelf = Shelf(board, self._ledger.log, self._ledger.totals, self._ledger.standing, most_rows=fallback_rows)
             self._route = ToRedisOrSql(board, self._live, shelf, clock, self._ledger.standing.behind)
         self._submitter = self._ledger or Submitter(board, store, self._seasons)
@@ -167,8 +166,7 @@ class Leaderboard(Reader):
     @property
     def _kept_up(self) -> Upkeep:
         if self._upkeep is None:
-            why = "counts in Redis first" if self.keeps_log else "keeps no log"
-            raise NoLogError(f"board {self.board.name!r} {why}: declare it with mode='ledger'")
+            raise NoLogError(f"board {self.board.name!r} keeps no log: declare it with mode='ledger'")
         return self._upkeep
 
     @property
@@ -248,9 +246,14 @@ class Leaderboard(Reader):
         """Take what is oldest in the board's journal to its log; tell whether there may be more. Any number of processes may."""
         return isinstance(self._ledger, WriteBehind) and self._ledger.drain(most)
 
+    def drain_all(self) -> None:
+        """Take all to the log that the board has counted by now."""
+        if isinstance(self._ledger, WriteBehind):
+            self._ledger.drain_all()
+
     def _keep_log(self, log: EventLog, keep_days: int | None) -> Ledger | WriteBehind:
         if self.board.mode == "write_behind":
-            return WriteBehind(self.board, self.store, self._places, log)
+            return WriteBehind(self.board, self.store, self._places, log, keep_days=keep_days)
         if self.board.coalesce_ms:
             return CoalescingLedger(self.board, self.store, self._places, log, clock=self._clock, keep_days=keep_days)
         return Ledger(self.board, self.store, self._places, log, keep_days=keep_days)

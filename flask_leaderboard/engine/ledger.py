@@ -34,6 +34,7 @@ from .places import Places
 from .planning import Planner
 from .seasons import Running
 from .standing import Standing
+from .tail import NoTail
 
 Outcome = Receipt | LeaderboardError
 _REFUSALS: dict[str, type[LeaderboardError]] = {kind.code: kind for kind in (ScoreRangeError, SegmentLimitError)}
@@ -61,6 +62,7 @@ class Ledger:
         self._planner = Planner(board, store)
         self._limit = Limit(board, store)
         self.folder = Folder(board, store, places, log)
+        self.tail = NoTail()
         self.standing = self._standing = store.guard = self._watch()
         archive = Archive(board, log.database, log, self.totals, self._seasons.ended_as)
         self.duties = Chores(store, log, self.totals, archive, self._standing, keep_days).duties
@@ -131,6 +133,9 @@ class Ledger:
 
     def close(self) -> None:
         """See that nothing waits for this process any more."""
+
+    def bring_back(self, after: int, through: int) -> None:
+        """What Redis has lost comes back as a whole: it knows nothing beside the events."""
 
     def _look(self) -> None:
         """See that Redis and the log belong together; where Redis is away, the log takes what comes."""

@@ -22,12 +22,14 @@ from .folding import Folder
 from .live_rankings import LiveRankings
 from .seasons import Seasons
 from .shadowing import ShadowFolder
+from .tail import Tail
 
 DUTY = "rebuild"
-CLOSE = 1000
-"""So many events the fresh data of a board that is far behind may lack when it is swapped in: they are replayed then."""
 MOST_RESUMED = 500_000
 """So many events a rebuild that was stopped may lack to be gone on with; beyond, loading anew takes less."""
+NEAR = 1000
+"""So many events one may lack of the other to be waited for: the live data, or the fresh while nobody writes."""
+MOST_CHASES = 10
 CALL_US = 5000
 Progress = Callable[[str, int, int | None], None]
 """Told what is being done, how much of it is done, and of how much."""
@@ -53,10 +55,22 @@ class _Job(NamedTuple):
 
 
 class Rebuilder:
-    """Rebuilds a board. What is live stays as it is until the one step that swaps."""
+    """Rebuilds a board. What is live stays as it is until the one step that swaps.
+
+    `bring_back` prepares Redis for events that it has lost, behind a number and up to another.
+    """
 
     def __init__(
-        self, board: Board, store: BoardStore, seasons: Seasons, log: EventLog, totals: Totals, folder: Folder, live: LiveRankings
+        self,
+        board: Board,
+        store: BoardStore,
+        seasons: Seasons,
+        log: EventLog,
+        totals: Totals,
+        folder: Folder,
+        live: LiveRankings,
+        tail: Tail,
+        bring_back: Callable[[int, int], None],
     ) -> None:
         self._board = board
         self._store = store
@@ -65,6 +79,8 @@ class Rebuilder:
         self._totals = totals
         self._folder = folder
         self._live = live
+        self._tail = tail
+        self._bring_back = bring_back
 
     def run(self, windows: Sequence[str] = (), *, from_log: bool = False, progress: Progress | None = None) -> Rebuilt:
         """Rebuild windows of the board, or all; `from_log` makes the totals anew before, by the rules as they are now."""
@@ -83,7 +99,9 @@ class Rebuilder:
 
     def _numbers(self) -> tuple[int, int]:
         """Give how far the live data and the log are; they must belong together."""
-        live, head = self._store.number(), self._log.head()  # in this order: what Redis has folded was in the log before
+        live = self._store.number()
+        self._tail.reach(live)
+        head = self._log.head()  # asked for last: what Redis has folded was in the log before
         if live > head:
             raise LogMismatchError(
                 f"Redis has {live} events and the log {head}: name the database that belongs to it, or another key prefix"
@@ -180,20 +198,30 @@ class Rebuilder:
 
     def _bring_in(self, job: _Job, shadow: Shadow) -> int:
         folder = ShadowFolder(shadow, self._seasons, self._log, job.windows)
+        self._come_near(job, shadow, folder)
+        self._bring_back(self._store.number(), shadow.number())
         while True:
+            with self._tail.still():
+                self._catch_up(job, shadow, folder)
+                folder.give_back()
+                job.claim.check()
+                if shadow.swap_in(self._live.keys(job.windows), job.windows):
+                    return self._store.number()
+
+    def _come_near(self, job: _Job, shadow: Shadow, folder: ShadowFolder) -> None:
+        """Fold nearly all, while others write; not for ever, where they write faster than that."""
+        for _ in range(MOST_CHASES):
             self._catch_up(job, shadow, folder)
-            folder.give_back()
-            job.claim.check()
-            if shadow.swap_in(self._live.keys(job.windows), job.windows):
-                return self._store.number()
+            if self._store.number() - shadow.number() <= NEAR:
+                return
 
     def _catch_up(self, job: _Job, shadow: Shadow, folder: ShadowFolder) -> None:
         """Fold what the live data has, and where that is behind itself, nearly all that the log has."""
         first, (live, head) = shadow.number(), self._numbers()
-        if live < first and (job.windows or first - live <= CLOSE):
+        if live < first and (job.windows or first - live <= NEAR):
             self._wait_for_live(job, first)
             live = self._store.number()
-        through = live if live >= first or job.windows else head - CLOSE
+        through = live if live >= first or job.windows else head - self._tail.spare
         if job.windows:
             self._fold_totals(job, through)
         folded = first
@@ -203,6 +231,7 @@ class Rebuilder:
                 raise lost()
             job.progress("events caught up", folded - first, through - first)
             job.claim.keep()
+            self._tail.keep()
 
     def _wait_for_live(self, job: _Job, number: int) -> None:
         """Let the live data come as far as the fresh: who has just written an event is to hear how it went."""

@@ -36,7 +36,7 @@ def _remove(store: BoardStore, live: list[Ranking], seasons: str, user_id: str, 
         part = live[first : first + step]
         batch = Batch(store.board, store.board.ranking if ranks else "-", seasons)
         batch.add(f"{user_id}\t{now}\t{batch.target_list(part)}\t{now}", part)
-        _, (line,) = store.remove(batch, values)
+        _, (line,) = store.remove(batch, now, values)
         receipt = read_receipt(store.board, line, user_id, part, (), ranks)
         if isinstance(receipt, LeaderboardError):
             raise receipt

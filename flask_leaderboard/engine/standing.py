@@ -37,6 +37,10 @@ class Standing:
         self._seen = 0
         self._look_at = 0.0
 
+    def insist(self) -> None:
+        """Look: the log gives the numbers, so Redis may have lost any."""
+        self.look()
+
     def look(self, *, rests: bool = True) -> None:
         """Compare Redis with the log: at the first use, and then once a second. Where it fails, the next call looks again.
 

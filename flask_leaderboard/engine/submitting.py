@@ -10,6 +10,7 @@ from ..errors import (
     ClosedPeriodError,
     JournalFullError,
     LeaderboardError,
+    PastError,
     RateLimitError,
     SeasonError,
     StoreUnavailableError,
@@ -46,8 +47,9 @@ class Submitter:
             refused = self._stream(left, outcomes, now, ranks, running)
             if not refused:
                 return [outcomes[place] for place in range(len(submissions))]
-            # A season began or ended since we looked, or Redis lost events: go on from the first that was refused for it.
+            # A season began or ended since we looked, a period closed, or Redis lost events: go on from the first refused for it.
             running = self._seasons.refresh()
+            now = max(now, self._store.closed_until())
             left = chain(((item.place, item.submission) for item in refused), left)
         raise StoreUnavailableError("the board changes faster than it can be submitted to: try again shortly")
 
@@ -72,7 +74,7 @@ class Submitter:
         kind = self._board.ranking if ranks else "-"
         sent: list[Waiting] = []
         refused: list[Waiting] = []
-        with self._store.submitting() as stream:
+        with self._store.submitting(now) as stream:
             for batch, waiting, wrong in self._planner.batches(submissions, kind, now, running):
                 outcomes.update(wrong)
                 if waiting:
@@ -91,7 +93,7 @@ class Submitter:
             return []
         try:
             lines = stream.receive()
-        except SeasonError:
+        except (SeasonError, PastError):
             return sent
         except BehindError:
             self._store.guard.repair()

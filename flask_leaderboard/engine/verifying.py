@@ -29,6 +29,7 @@ from .differences import Difference, Verified, told
 from .folding import Folder
 from .live_rankings import LiveRankings
 from .rebuilding import Progress
+from .tail import Tail
 from .walking import unmatched, walk, walk_levels
 
 ROWS_A_PART = 1000
@@ -52,7 +53,14 @@ class Verifier:
     """Compares a board's rankings in Redis with the totals."""
 
     def __init__(
-        self, board: Board, store: BoardStore, log: EventLog, totals: Totals, live: LiveRankings, folder: Folder
+        self,
+        board: Board,
+        store: BoardStore,
+        log: EventLog,
+        totals: Totals,
+        live: LiveRankings,
+        folder: Folder,
+        tail: Tail,
     ) -> None:
         self._board = board
         self._store = store
@@ -60,6 +68,7 @@ class Verifier:
         self._totals = totals
         self._live = live
         self._folder = folder
+        self._tail = tail
         self._sign = -1 if board.order == "desc" else 1
 
     def run(self, windows: Sequence[str] = (), *, progress: Progress | None = None) -> Verified:
@@ -238,6 +247,7 @@ class Verifier:
         if self._board.coalesce_ms:
             self._folder.reach(self._totals.number())
         number = self._store.number()
+        self._tail.reach(number)
         while self._totals.number() < number and self._totals.fold():
             pass
 
@@ -247,6 +257,7 @@ class Verifier:
     def _between(self, one: int, other: int) -> Iterable[Event] | None:
         """Give the events between two numbers; None where there are too many."""
         first, last = sorted((one, other))
+        self._tail.reach(last)
         return None if last - first > MOST_EVENTS_BETWEEN else self._log.read(first, last - first) if last > first else ()
 
 

@@ -40,8 +40,8 @@ class _Closed(NamedTuple):
 class Archive:
     """Closes a board's periods and archives what the totals have of them, in steps that each may be the last.
 
-    `ended` gives a season with its end, None where it has not ended. `delay` is how long after its grace a period is closed;
-    `reached` gives the number up to which events may exist that are not in the log yet.
+    `ended` gives a season with its end, None where it has not ended. `settle` sees that nothing is taken any more that was
+    planned before a time, and tells whether the log has all that was.
     """
 
     def __init__(
@@ -52,27 +52,24 @@ class Archive:
         folded: Totals,
         ended: Ended = lambda window, period: None,
         *,
-        delay: int = CLOSING_DELAY,
-        reached: Callable[[], int] = lambda: 0,
+        settle: Callable[[int], bool] = lambda until: True,
     ) -> None:
         self._windows = {window.name: window for window in board.windows}
         self._database = database
         self._log = log
         self._totals = folded
         self._ended = ended
-        self._delay = delay
-        self._reached = reached
+        self._settle = settle
 
     def close_due(self, now: int) -> int:
-        """Close the periods whose grace is over: from then on no event is written that counts in them. Give how many."""
+        """Close the periods whose grace is over: from then on no event is written that counts in them. Give how many were due."""
         board = self._log.board_row()
         open_rows = select(periods).where(periods.c.board == board, periods.c.last.is_(None))
         with self._database.begin() as connection:
             rows = connection.execute(open_rows).all()
         due = {row.id: closed for row in rows if (closed := self._closed(row, now))}
-        if due:
-            reached = self._reached()
-            self._database.attempt(lambda connection: self._close(connection, board, due, reached))
+        if due and self._settle(max(closed.until for closed in due.values())):
+            self._database.attempt(lambda connection: self._close(connection, board, due))
         return len(due)
 
     def step(self, now: int) -> bool:
@@ -93,12 +90,12 @@ class Archive:
         season = self._ended(window, period) if isinstance(window, Season) else None
         if season is not None:
             return _Closed(season.end, 0)
-        if window is None or not window.timed or window.closes_at(period) + self._delay > now:
+        if window is None or not window.timed or window.closes_at(period) + CLOSING_DELAY > now:
             return None
         return _Closed(period.end, window.closes_at(period))
 
-    def _close(self, connection: Connection, board: int, due: Mapping[int, _Closed], reached: int) -> None:
-        head = max(self._log.lock(connection, board).head, reached)
+    def _close(self, connection: Connection, board: int, due: Mapping[int, _Closed]) -> None:
+        head = self._log.lock(connection, board).head
         for period, closed in due.items():
             open_row = (periods.c.id == period, periods.c.last.is_(None))
             connection.execute(update(periods).where(*open_row).values(last=head, end=closed.end))

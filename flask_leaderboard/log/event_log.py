@@ -96,24 +96,26 @@ class EventLog:
         self._write(connection, board, head, [Draft("remove", user_id, None, at, at)], secrets.token_hex(8))
         return head + 1
 
-    def append_numbered(self, numbered: Sequence[Numbered], *, still_there: Callable[[], bool]) -> int:
+    def append_numbered(self, numbered: Sequence[Numbered], *, still_there: Callable[[], bool]) -> tuple[int, int]:
         """Write events that have numbers already, without those that the log has; give up to which of them it has all then.
 
         `still_there` is asked when nobody else can write: where it says no, nothing is written and the answer is 0.
         An id that the log knows was forgotten by who gave the number: the event counts, and is written without it.
+        Those of a time before the last closing are written as taken then, and how many they are is given too.
         """
         board = self.board_row()
 
-        def write(connection: Connection) -> int:
+        def write(connection: Connection) -> tuple[int, int]:
             add_users(connection, self._database, {item.draft.user_id for item in numbered})
-            head = self.lock(connection, board).head
+            head, closed_until = self.lock(connection, board)
             if not still_there():
-                return 0
+                return 0, 0
             known = [item for item in numbered if item.number <= head]
             self._check_same(connection, board, known)
             new = self._behind(head, [item for item in numbered if item.number > head])
-            self._write_numbered(connection, board, head, new)
-            return len(known) + len(new)
+            in_time = [item.taken_from(closed_until) for item in new]
+            self._write_numbered(connection, board, head, in_time)
+            return len(known) + len(new), sum(one is not other for one, other in zip(new, in_time, strict=True))
 
         return self._database.attempt(write)
 
@@ -122,6 +124,13 @@ class EventLog:
         board = self.board_row()
         with self._database.begin() as connection:
             return self.lock(connection, board).head
+
+    def state(self) -> BoardState:
+        """Tell how the board stands."""
+        query = select(boards.c.head, boards.c.closed_until).where(boards.c.name == self._board.name)
+        with self._database.reading() as connection:
+            row = connection.execute(query).first()
+        return BoardState(0, 0) if row is None else BoardState(*row)
 
     def head(self, connection: Connection | None = None) -> int:
         """Give the number of the last event, 0 where there is none; as a connection sees it, where one is given."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from ..errors import IdentityError
@@ -78,6 +78,10 @@ class Numbered(NamedTuple):
     number: int
     draft: Draft
     writer: str
+
+    def taken_from(self, time: int) -> Numbered:
+        """Give it as one that was taken at a time or later."""
+        return self if self.draft.taken_at >= time else self._replace(draft=replace(self.draft, taken_at=time))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from pathlib import Path
 
 from alembic import command
@@ -15,17 +16,21 @@ from .tables import metadata
 
 FOLDER = Path(__file__).resolve().parent / "migrations"
 VERSION_TABLE = "leaderboard_revision"
+_turn = threading.Lock()
+"""Alembic keeps what it is at in a global: of the apps in a process one migrates at a time."""
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:
     """Bring the tables to a revision, inside the connection's transaction."""
-    command.upgrade(_config(connection=connection), revision)
+    with _turn:
+        command.upgrade(_config(connection=connection), revision)
 
 
 def upgrade_sql(dialect: str) -> str:
     """Give the SQL that makes the tables, for operators who run it themselves."""
     text = io.StringIO()
-    command.upgrade(_config(output=text, dialect=dialect), "head", sql=True)
+    with _turn:
+        command.upgrade(_config(output=text, dialect=dialect), "head", sql=True)
     return text.getvalue()
 
 

@@ -23,9 +23,12 @@ from .keys import BoardKeys
 from .rankings import Ranking, RankingBook
 from .rates import RateCounts
 from .rows import read_entry, read_rows, read_watched
+from .server import server_run
 from .streams import Stream, open_stream
 from .submit_stream import SubmitStream
 from .terms import Terms
+
+LEAST, CLOSED_UNTIL = "least", "closed_until"
 
 
 def _bound(value: Number | None) -> str:
@@ -51,17 +54,17 @@ class BoardStore:
         self._call = caller.call
 
     @contextmanager
-    def submitting(self) -> Iterator[SubmitStream]:
+    def submitting(self, now: int) -> Iterator[SubmitStream]:
         """Fold batches of submissions, the next one prepared while Redis works on the one before."""
         with self._numbering("submit") as stream:
-            yield SubmitStream(stream, self.keys.board, self.terms, self.guard)
+            yield SubmitStream(stream, self.keys.board, self.terms, self.guard, now)
 
-    def remove(self, batch: Batch, values: Sequence[int] = ()) -> tuple[int, list[bytes]]:
+    def remove(self, batch: Batch, now: int, values: Sequence[int] = ()) -> tuple[int, list[bytes]]:
         """Take the batch's users out of their rankings; refused where a segment has not as many `values` any more."""
         sets = [self.keys.segment_values(name) for name in self.board.segment_names] if values else []
         keys = batch.keys(self.keys.board, [*self.terms.batch_keys(batch), *sets])
         with self._numbering("remove") as stream:
-            stream.send(keys, batch.args(self.terms.line(self.guard.least, values)))
+            stream.send(keys, batch.args(self.terms.line(self.guard.least, now, values)))
             number, *lines = stream.receive()
         self.guard.expect(number)
         return number, lines
@@ -70,7 +73,7 @@ class BoardStore:
     def _numbering(self, command: str) -> Iterator[Stream]:
         """Open a stream of calls that give numbers. The look comes behind the connection: it has seen the server."""
         with open_stream(self._caller, command) as stream:
-            self.guard.look()
+            self.guard.insist()
             yield stream
 
     def apply(self, batch: Batch, first: int, *, board_key: str | None = None) -> tuple[int, list[bytes] | None]:
@@ -193,6 +196,29 @@ class BoardStore:
         (number,) = self._caller.ask(("HGET", self.keys.board, "seq"))
         return int(number or 0)
 
+    def server(self) -> str | None:
+        """Tell the server behind the client from any other, and from itself before a restart; None where it does not tell."""
+        return self._caller.use(server_run)
+
+    def close(self, time: int) -> int:
+        """Take nothing any more that was planned before a time; give the number up to which such events may be."""
+        number, _ = self._call("close", [self.keys.board], [time])
+        return int(number)
+
+    def closed_until(self) -> int:
+        """Give the time before which nothing is taken."""
+        (time,) = self.marks([CLOSED_UNTIL])
+        return int(time or 0)
+
+    def insist(self, least: int) -> None:
+        """Give no numbers before the board stands at `least`."""
+        self.move_mark(LEAST, least)
+
+    def insists_on(self) -> int:
+        """Give the number that the board must stand at to give others."""
+        (least,) = self.marks([LEAST])
+        return int(least or 0)
+
     def remember_ids(self, items: Iterable[tuple[str, str, str, int]]) -> None:
         """Remember submission ids of users again: what each stands for, and when it was taken."""
         commands = [words for item in items for words in self.ids.remembering(*item)]
@@ -241,6 +267,10 @@ class BoardStore:
         """Give a duty up, if it is still ours."""
         if self._holds(duty, claim):
             self._caller.ask(("DEL", self.keys.claim(duty)))
+
+    def is_claimed(self, duty: str) -> bool:
+        """Tell whether a process has a duty."""
+        return bool(self._caller.ask(("EXISTS", self.keys.claim(duty)))[0])
 
     def _holds(self, duty: str, claim: str) -> bool:
         (holder,) = self._caller.ask(("GET", self.keys.claim(duty)))

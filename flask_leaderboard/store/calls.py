@@ -34,6 +34,7 @@ _ERRORS: dict[str, type[errors.LeaderboardError]] = {
     "LBLAYOUT": errors.LayoutError,
     "LBMOVED": errors.MovedError,
     "LBNUMBER": errors.PointsError,
+    "LBPAST": errors.PastError,
     "LBRANGE": errors.ScoreRangeError,
     "LBRATE": errors.RateLimitError,
     "LBSEASON": errors.SeasonError,

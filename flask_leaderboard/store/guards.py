@@ -11,6 +11,9 @@ class Guard(Protocol):
     def look(self) -> None:
         """Look up, now and then, how far Redis must be."""
 
+    def insist(self) -> None:
+        """Look, and refuse to let Redis give numbers where it may have lost what others know of."""
+
     @property
     def least(self) -> int | None:
         """How far Redis must be, as far as is known; None where anything will do."""
@@ -31,6 +34,9 @@ class Trusting:
     least = None
 
     def look(self) -> None:
+        pass
+
+    def insist(self) -> None:
         pass
 
     def expect(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""What calls that write go by: the journal, the stream of events, how far the board must stand, and signals of changes."""
+"""What calls that write go by: journal, events for others, how far the board must stand, when they were planned, and signals."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ class Terms:
         self._event_keys = () if board.events is None else (keys.events,)
         self.keys = (*((keys.journal,) if journaled else ()), *self._event_keys)
 
-    def line(self, least: int | None, values: Sequence[int] = ()) -> str:
+    def line(self, least: int | None, planned_at: int, values: Sequence[int] = ()) -> str:
         """Give the terms; `least` is the number that the board must stand at, `values` how many each segment is known to have."""
         counts = ",".join(map(str, values))
-        return f"{self._limit} {NONE if least is None else least} {self._start()} {counts or NONE} {self._signal}"
+        time = f" {planned_at}" if self.journaled else ""
+        return f"{self._limit} {NONE if least is None else least} {self._start()} {counts or NONE} {self._signal}{time}"
 
     def batch_keys(self, batch: Batch) -> list[str]:
         """Name the keys that a batch needs to give numbers."""

@@ -933,10 +933,29 @@ local function check_least(seq, least)
   return nil
 end
 
+-- Give an error where a board with a journal may not give numbers now: it stands before the number that its log wants it to
+-- stand at, or the call was planned at a time that the log takes nothing of any more ('-' for a call that names none).
+local function check_numbering(board, seq, planned_at)
+  local values = call('HMGET', board, 'least', 'closed_until')
+  local problem = check_least(seq, values[1] or '-')
+  if problem or planned_at == '-' or not values[2] then
+    return problem
+  end
+  local time = tonumber(planned_at)
+  if not time then
+    return 'LBCALL the time of the call is in us, or - for none'
+  end
+  if time < tonumber(values[2]) then
+    return 'LBPAST events of a time before ' .. values[2] .. ' are not taken any more: plan those of ' .. planned_at .. ' anew'
+  end
+  return nil
+end
+
 -- Open what a call that gives numbers goes by: keys behind the rankings' are the journal, the events and the signals, where
 -- the line names them. Give a table with the streams, the counts of segment values, the interval of signals and the next key, or nil and an error.
 local function open_terms(keys, opened, line, items)
-  local limit, least, from, values, interval = string.match((line or '') .. ' - - - -', '^(%S+) (%S+) (%S+) (%S+) (%S+)')
+  local limit, least, from, values, interval, planned_at =
+    string.match((line or '') .. ' - - - - -', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)')
   if not limit then
     return nil, 'LBCALL the terms are malformed: send them as the manifest describes'
   end
@@ -947,6 +966,7 @@ local function open_terms(keys, opened, line, items)
   local next_key = opened.next_key
   local journal, events
   journal, problem = open_journal(limit, keys[next_key], items)
+  problem = problem or (journal and check_numbering(keys[1], opened.seq, planned_at))
   if problem then
     return nil, problem
   end
@@ -1254,6 +1274,24 @@ redis.register_function{function_name = 'leaderboard_v1_around', flags = {'no-wr
   end
   local index = call('ZRANK', ranking.entries, member)
   return put_rows({seq, total}, ranking, ARGV[2], math.max(0, index - counts[1]), math.min(total, index + counts[2] + 1))
+end}
+
+-- Close a time: a board with a journal takes nothing any more that was planned before it. A later time stays.
+redis.register_function{function_name = 'leaderboard_v1_close', callback = function(KEYS, ARGV)
+  call = redis.call
+  format = string.format
+  try = redis.pcall
+  local time = whole(ARGV[1] or '')
+  if #KEYS ~= 1 or not time or time < 0 then
+    return redis.error_reply('LBCALL send the board key, and the us before which nothing is taken any more')
+  end
+  local values = call('HMGET', KEYS[1], 'seq', 'closed_until')
+  local closed_until = tonumber(values[2] or 0)
+  if time > closed_until then
+    closed_until = time
+    call('HSET', KEYS[1], 'closed_until', text(time))
+  end
+  return {tonumber(values[1] or 0), closed_until}
 end}
 
 -- Count the users of a ranking, and those whose score lies between two scores, both included.

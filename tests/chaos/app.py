@@ -7,7 +7,7 @@ import os
 from flask import Flask
 
 from flask_leaderboard import Leaderboards
-from tests.chaos.game import BOARD, TOKEN
+from tests.chaos.game import BOARDS, TOKEN
 
 
 def create_app() -> Flask:
@@ -17,5 +17,5 @@ def create_app() -> Flask:
     app.config["LEADERBOARD_REDIS_TIMEOUT_MS"] = 500
     app.config["LEADERBOARD_REDIS_REST_MS"] = 50
     app.config["LEADERBOARD_TOKENS"] = {"submit": [TOKEN]}
-    Leaderboards(app, boards=[BOARD])
+    Leaderboards(app, boards=[BOARDS[os.environ["CHAOS_MODE"]]])
     return app

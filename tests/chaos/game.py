@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import replace
 from datetime import timedelta
 
 from flask_leaderboard import AllTime, Board, Every, Segment
@@ -13,8 +13,13 @@ BOARD = Board(
     score_range=(-20, 60),
     windows=[AllTime(), Every(timedelta(hours=1), name="hourly")],
     segments=[Segment("country", limit=3)],
-    coalesce_ms=int(os.environ.get("CHAOS_COALESCE_MS", "0")),
 )
+BOARDS = {
+    "ledger": BOARD,
+    "write_behind": replace(BOARD, mode="write_behind"),
+    "coalesced": replace(BOARD, coalesce_ms=150),
+}
+"""What is played on, by its name."""
 USERS = tuple(f"user{place}" for place in range(8))
 TOKEN = "chaos"
 COUNTRIES = (None, None, "NL", "BE", "DE", "FR")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 from flask_leaderboard import Leaderboard
 from flask_leaderboard.log.events import Event
-from tests.model import Model, RefusedError
+from tests.model import GRACE, Model, RefusedError, period_end
 
 Row = tuple[int, str, float]
 
@@ -26,7 +27,13 @@ def new_model() -> Model:
 
 
 def fold(model: Model, event: Event) -> None:
-    """Fold an event; what the model refuses changes nothing."""
+    """Fold an event; what the model refuses changes nothing, and what has closed stays."""
+    if event.kind == "remove":
+        for (window, _, _), held in model.rankings.items():
+            found = held.get(event.user_id)
+            if found and (window == "all" or event.taken_at < period_end(window, found[1]) + GRACE):
+                del held[event.user_id]
+        return
     country = event.segments[0] if event.segments else None
     with suppress(RefusedError):
         model.submit(event.user_id, float(event.points or 0), event.at, event.taken_at, None, country, None)
@@ -58,16 +65,18 @@ def judge(events: list[Event], journals: Iterable[list[dict[str, Any]]], board: 
 
 def _judge_log(events: list[Event], journals: list[list[dict[str, Any]]]) -> list[str]:
     notes = [note for journal in journals for note in journal]
+    found = _judge_removals(events, notes)
+    numbers = [event.number for event in events]
+    events = [event for event in events if event.kind == "submit"]
     tried = {note["submission_id"]: note for note in notes if note["what"] == "try"}
     acknowledged = {note["id"]: note["number"] for note in notes if note["what"] == "ack"}
     logged = {str(event.submission_id).partition("#")[0]: event for event in events}  # sabotage writes something behind it
-    found = []
-    if [event.number for event in events] != list(range(1, len(events) + 1)):
+    if numbers != list(range(1, len(numbers) + 1)):
         found.append("the numbers of the log have gaps")
     if len(logged) != len(events):
         found.append("an id is in the log twice")
     for identity, number in acknowledged.items():
-        if identity not in logged or logged[identity].number != number:
+        if identity not in logged or number not in (None, logged[identity].number):
             found.append(f"{identity} was acknowledged as {number}, and is not in the log as that")
     for identity, event in logged.items():
         note = tried.get(identity)
@@ -76,12 +85,22 @@ def _judge_log(events: list[Event], journals: list[list[dict[str, Any]]]) -> lis
     return found
 
 
+def _judge_removals(events: list[Event], notes: list[dict[str, Any]]) -> list[str]:
+    """A removal has no id: no more are logged than were tried, and those that were acknowledged are."""
+    removals = {event.number: event.user_id for event in events if event.kind == "remove"}
+    logged, tried = Counter(removals.values()), Counter(note["user_id"] for note in notes if note["what"] == "remove")
+    found = [f"{user} was removed {count} times, and {tried[user]} were tried" for user, count in (logged - tried).items()]
+    acknowledged = [(note["number"], note["user_id"]) for note in notes if note["what"] == "removed"]
+    lost = [(number, user) for number, user in acknowledged if removals.get(number) != user]
+    return [*found, *(f"{user} was removed as {number}, and that is not in the log" for number, user in lost)]
+
+
 def _judge_reads(journal: list[dict[str, Any]], shown: dict[int, list[Row]]) -> list[str]:
     found, least = [], 0
     known = {tuple(rows) for rows in shown.values()}
     for note in journal:
         if note["what"] == "ack" and not note["pending"]:
-            least = max(least, note["number"])
+            least = max(least, note["number"] or 0)
         elif note["what"] == "saw" and note["number"] is None:
             if tuple(tuple(row) for row in note["entries"]) not in known:
                 found.append(f"over HTTP was shown {note['entries']}, which no prefix of the log gives")

@@ -1,6 +1,7 @@
 """A process that plays until it is killed: it notes every try, every answer and every ranking it was shown.
 
-``python -m tests.chaos.player python|web SOCKET DATABASE_URL JOURNAL SEED [SABOTAGE]``: on a board of its own, or over HTTP.
+``python -m tests.chaos.player python|web ledger|write_behind SOCKET DATABASE_URL JOURNAL SEED [SABOTAGE]``: on a board of its
+own, or over HTTP.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import json
 import random
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +20,14 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from flask_leaderboard import Leaderboard, LeaderboardError
+from flask_leaderboard.engine.behind import JournalStanding
 from flask_leaderboard.engine.standing import Standing
 from flask_leaderboard.errors import TemporaryError
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
 from flask_leaderboard.store import bundle, calls
 from flask_leaderboard.store.gate import Gate
-from tests.chaos.game import BOARD, COUNTRIES, USERS
+from tests.chaos.game import BOARDS, COUNTRIES, USERS
 from tests.chaos.web_board import WebBoard
 
 
@@ -51,11 +55,21 @@ def play(board: Leaderboard | WebBoard, journal: Any, seed: str) -> None:
             note("unsure", why=str(error))
         except LeaderboardError as error:
             note("refused", id=score["submission_id"], code=error.code)
+        if isinstance(board, Leaderboard) and chance.random() < 0.04:
+            remove(board, chance.choice(USERS), note)
         try:
             page = board.top(20, ranking="unique")
             note("saw", number=page.number, entries=[(entry.rank, entry.user_id, entry.score) for entry in page.entries])
         except TemporaryError:
             pass
+
+
+def remove(board: Leaderboard, user: str, note: Callable[..., None]) -> None:
+    note("remove", user_id=user)
+    with suppress(TemporaryError):
+        receipt = board.remove(user)
+        if receipt.number is not None:
+            note("removed", user_id=user, number=receipt.number)
 
 
 def sabotage(what: str) -> None:
@@ -64,10 +78,10 @@ def sabotage(what: str) -> None:
         Standing.look = lambda self, **_: None  # type: ignore[method-assign]
         Standing.is_behind = lambda self, *_: False  # type: ignore[method-assign]
     elif what == "order":
-        source = bundle.script_text("apply").replace("if opened.seq < first - 1 then", "if false then")
-        calls.Scripts.words = lambda self, command: (  # type: ignore[method-assign]
-            ("EVAL", source) if command == "apply" else ("EVALSHA", bundle.manifest()["commands"][command]["sha1"])
-        )
+        change_script("apply", "if opened.seq < first - 1 then")
+    elif what == "numbering":
+        JournalStanding.look = JournalStanding.insist = lambda self, **_: None  # type: ignore[method-assign]
+        change_script("submit", "if seq < number then")
     elif what == "once":
         write = EventLog._write
 
@@ -80,18 +94,29 @@ def sabotage(what: str) -> None:
         raise SystemExit(f"there is no sabotage {what!r}")
 
 
-def main(kind: str, socket: str, url: str, path: str, seed: str, *broken: str) -> None:
+def change_script(name: str, check: str) -> None:
+    """Take a check out of a script."""
+    source = bundle.script_text(name)
+    assert check in source
+    without = source.replace(check, "if false then")
+    calls.Scripts.words = lambda self, command: (  # type: ignore[method-assign]
+        ("EVAL", without) if command == name else ("EVALSHA", bundle.manifest()["commands"][command]["sha1"])
+    )
+
+
+def main(kind: str, mode: str, socket: str, url: str, path: str, seed: str, *broken: str) -> None:
     for what in broken:
         sabotage(what)
     with Path(path).open("a", encoding="utf-8") as journal:
-        play(WebBoard(socket) if kind == "web" else own_board(socket, url, Path(path).parent), journal, seed)
+        play(WebBoard(socket) if kind == "web" else own_board(mode, socket, url, Path(path).parent), journal, seed)
 
 
-def own_board(socket: str, url: str, folder: Path) -> Leaderboard:
+def own_board(mode: str, socket: str, url: str, folder: Path) -> Leaderboard:
+    rules = BOARDS[mode]
     client = Redis(unix_socket_path=socket, retry=Retry(NoBackoff(), 0), socket_timeout=0.5)
     database = Database(database_url(url, folder))
     caller = calls.Caller(client, gate=Gate(rest_seconds=0.05))
-    return Leaderboard(BOARD, caller, log=EventLog(BOARD, database))
+    return Leaderboard(rules, caller, log=EventLog(rules, database))
 
 
 if __name__ == "__main__":

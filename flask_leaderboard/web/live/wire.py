@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import select
 import socket
@@ -140,6 +141,16 @@ def break_off(sock: Any) -> None:
     """End a connection that others may be waiting on. Gevent's own way would throw an error at them, which servers log."""
     with contextlib.suppress(OSError):
         getattr(sock, "_sock", sock).shutdown(socket.SHUT_RDWR)
+
+
+def has_left(sock: Any) -> bool:
+    """Tell whether the other side has closed, without waiting and without taking what it may have sent."""
+    try:
+        return not _socket.socket.recv(getattr(sock, "_sock", sock), 1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def give_up_after(sock: Any, seconds: float) -> None:

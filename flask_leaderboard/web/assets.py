@@ -1,0 +1,60 @@
+"""The component's files: served under an address that changes with what is in them, so that caches may keep them for ever."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib import resources
+
+from flask import Blueprint, Response, abort, request, url_for
+
+ENTRY = "live-leaderboard.js"
+_TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+_FOR_EVER = "public, max-age=31536000, immutable"
+_FOR_A_WHILE = "public, max-age=300"
+_NOT_KEPT = "public, no-cache"
+
+
+def add_assets(blueprint: Blueprint) -> None:
+    """Serve the component: an entry whose address stays, and the modules behind it."""
+
+    @blueprint.get(f"/{ENTRY}")
+    def component() -> Response:
+        return _served(f'export * from "./static/{version()}/element.js";\n'.encode(), "js", _FOR_A_WHILE)
+
+    @blueprint.get("/static/<of>/<name>")
+    def asset(of: str, name: str) -> Response:
+        body = _files().get(name)
+        if body is None:
+            abort(404)
+        # while a new version is rolled out, pages of one meet servers of the other
+        return _served(body, name.rpartition(".")[2], _FOR_EVER if of == version() else _NOT_KEPT)
+
+
+def assets_url() -> str:
+    """Give the address of the folder of the files, inside a request."""
+    return url_for(".asset", of=version(), name="")
+
+
+@cache
+def version() -> str:
+    """Name what is in the files."""
+    digest = hashlib.sha256()
+    for name, body in sorted(_files().items()):
+        digest.update(f"{name} {len(body)} ".encode() + body)
+    return digest.hexdigest()[:12]
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    folder = resources.files(__package__) / "static" / "live_leaderboard"
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.name.rpartition(".")[2] in _TYPES}
+
+
+def _served(body: bytes, kind: str, cache_control: str) -> Response:
+    response = Response(body, content_type=f"{_TYPES[kind]}; charset=utf-8")
+    response.headers["Cache-Control"] = cache_control
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.set_etag(hashlib.sha256(body).hexdigest()[:24])
+    response.make_conditional(request)
+    return response

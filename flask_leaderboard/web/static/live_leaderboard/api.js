@@ -19,11 +19,11 @@ export class Refusal extends Error {
 }
 
 export class Api {
-  /** `ticket` gives (a promise of) a ticket for the live routes, `token` is sent as it is. */
-  constructor({ base, token = null, ticket = null }) {
+  /** `token` is sent as it is; `ticket`, where it is set, gives (a promise of) a ticket for the live routes. */
+  constructor({ base, token = null }) {
     this.base = base.endsWith("/") ? base : `${base}/`;
     this.token = token;
-    this.ticket = ticket;
+    this.ticket = null;
   }
 
   board(name, signal) {
@@ -46,7 +46,7 @@ export class Api {
   }
 
   async socketUrl() {
-    const url = new URL(await this.#liveUrl("live", {}));
+    const url = new URL(await this.#liveUrl("live", {}, this.ticket));
     url.protocol = url.protocol.replace("http", "ws");
     return url.href;
   }
@@ -55,13 +55,21 @@ export class Api {
     return this.token && !this.ticket ? [PROTOCOL, `bearer.${this.token}`] : [PROTOCOL];
   }
 
+  /** An event source can send no header: a token is changed into a ticket. */
   async eventsUrl(topic) {
-    return this.#liveUrl("live/events", topic);
+    const ticket = this.ticket ?? (this.token ? () => this.askForTicket(undefined, topic.user_id) : null);
+    return this.#liveUrl("live/events", topic, ticket);
   }
 
-  async #liveUrl(path, params) {
-    const ticket = this.ticket ? await this.ticket() : null;
-    return this.#url(path, { ...params, ticket });
+  /** Ask for a ticket, of this server or of a page of the host's. */
+  async askForTicket(url = this.#url("live/tickets"), user_id = null) {
+    const headers = { ...this.#headers(), "Content-Type": "application/json" };
+    const body = JSON.stringify(user_id === null ? {} : { user_ids: [user_id] });
+    return (await this.#fetch(url, { method: "POST", headers, body })).ticket;
+  }
+
+  async #liveUrl(path, params, ticket) {
+    return this.#url(path, { ...params, ticket: await ticket?.() });
   }
 
   #page({ top, user_id: _user, ...place }, signal, more = {}) {
@@ -81,7 +89,11 @@ export class Api {
     }
   }
 
-  #url(path, params) {
+  #headers() {
+    return this.token ? { Authorization: `Bearer ${this.token}` } : {};
+  }
+
+  #url(path, params = {}) {
     const url = new URL(path, this.base);
     for (const [name, value] of Object.entries(params)) {
       if (value !== null && value !== undefined) url.searchParams.set(name, value);
@@ -89,12 +101,15 @@ export class Api {
     return url.href;
   }
 
-  async #get(path, params, signal) {
-    const headers = this.token ? { Authorization: `Bearer ${this.token}` } : {};
+  #get(path, params, signal) {
+    return this.#fetch(this.#url(path, params), { headers: this.#headers() }, signal);
+  }
+
+  async #fetch(url, how, signal) {
     const limit = AbortSignal.timeout(PATIENCE_MS);
     let response, told;
     try {
-      response = await fetch(this.#url(path, params), { headers, signal: signal ? AbortSignal.any([signal, limit]) : limit });
+      response = await fetch(url, { ...how, signal: signal ? AbortSignal.any([signal, limit]) : limit });
       told = await response.json();
     } catch (error) {
       if (signal?.aborted) throw error;

@@ -10,9 +10,10 @@ const TRY_LIVE_AGAIN_MS = 60_000;
 const FULL = 1013;
 
 export class Connection {
-  /** `hear` gets the messages of the topic, `tell` the state, `since` gives what to go on from. */
-  constructor(api, { hear, tell, since }) {
+  /** `hear` gets the messages of the topic, `tell` the state, `since` gives what to go on from; `asks` leaves it at asking. */
+  constructor(api, { hear, tell, since, asks }) {
     this.api = api;
+    this.ladder = asks ? [Polls] : LADDER;
     this.hear = hear;
     this.tell = tell;
     this.since = since;
@@ -52,11 +53,11 @@ export class Connection {
     });
     this.transport = transport;
     transport.follow(this.id, this.topic, this.since());
-    if (Kind === Polls) this.timer = setTimeout(() => this.#climb(), TRY_LIVE_AGAIN_MS);
+    if (Kind !== this.ladder[0] && Kind === Polls) this.timer = setTimeout(() => this.#climb(), TRY_LIVE_AGAIN_MS);
   }
 
   get #next() {
-    return this.worked ?? LADDER[Math.min(this.failures, LADDER.length - 1)];
+    return this.worked ?? this.ladder[Math.min(this.failures, this.ladder.length - 1)];
   }
 
   #heard(Kind, message) {
@@ -67,7 +68,7 @@ export class Connection {
     this.failures = 0;
     this.tell(Kind.state);
     this.hear(message);
-    if (Kind === Polls && this.wasStale) this.#climb();
+    if (Kind === Polls && this.wasStale && Kind !== this.ladder[0]) this.#climb();
   }
 
   #stale() {
@@ -78,7 +79,7 @@ export class Connection {
   #closed(code) {
     this.transport = null;
     this.failures += 1;
-    if (code === FULL) this.failures = LADDER.length;
+    if (code === FULL) this.failures = this.ladder.length;
     if (code === FULL || this.failures > MOST_FAILURES) this.worked = null;
     this.tell(navigator.onLine ? "reconnecting" : "offline");
     this.timer = setTimeout(() => this.#connect(), this.retryIn ?? this.#wait());

@@ -67,8 +67,8 @@ export class LiveLeaderboard extends HTMLElement {
     this.#api = new Api({
       base: new URL(this.getAttribute("base") ?? HERE, document.baseURI).href,
       token: this.getAttribute("token"),
-      ticket: this.#ticketer(),
     });
+    this.#api.ticket = this.#ticketer();
     this.#pictures = new Pictures(this.hasAttribute("pictures"), () => this.#showSoon());
     this.#reporter = new Reporter(this.#wording, (text) => this.#view.announce(text));
     this.#described = false;
@@ -103,6 +103,7 @@ export class LiveLeaderboard extends HTMLElement {
       hear: (message) => this.#hear(message),
       tell: (state) => this.#tell(state),
       since: () => rankings.since(this.#ranking),
+      asks: this.getAttribute("live") === "poll",
     });
   }
 
@@ -254,7 +255,7 @@ export class LiveLeaderboard extends HTMLElement {
   #ticketer() {
     const url = this.getAttribute("ticket-url");
     if (this.ticket) return () => this.ticket();
-    return url ? async () => (await (await fetch(url, { method: "POST" })).json()).ticket : null;
+    return url ? () => this.#api.askForTicket(new URL(url, document.baseURI).href, this.getAttribute("user")) : null;
   }
 
   #language() {

@@ -82,7 +82,7 @@ export class Row {
   #rename(name) {
     this.name.textContent = this.name.title = name;
     const [first] = graphemes.segment(name.replace(/^[\s\p{P}\p{C}\p{Sm}\p{Sk}]+/u, "") || name);
-    this.initial = first ? first.segment.toLocaleUpperCase() : "";
+    this.initial = first ? initialOf(first.segment) : "";
     if (!this.shown) this.avatar.textContent = this.initial;
   }
 
@@ -108,6 +108,11 @@ export class Row {
       return true;
     });
   }
+}
+
+/** A sign may be stacked with marks without end: of such a one its base is enough. */
+function initialOf(grapheme) {
+  return (grapheme.length > LONG ? String.fromCodePoint(grapheme.codePointAt(0)) : grapheme).toLocaleUpperCase();
 }
 
 /** Give every user a colour that stays. */

@@ -106,6 +106,11 @@ export class Events extends Transport {
     this.source?.close();
   }
 
+  /** Its heartbeat can't be heard here: after a long silence, a new connection is the way to know. */
+  check() {
+    if (Date.now() - this.heardAt > TIMES.silence) this.fail(0);
+  }
+
   #open(url, id) {
     if (this.ended) return;
     this.source?.close();
@@ -122,7 +127,8 @@ export class Events extends Transport {
   }
 
   #listen() {
-    this.later(TIMES.silence + TIMES.answer, () => this.fail(0));
+    clearTimeout(this.timer);
+    this.heardAt = Date.now();
   }
 }
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, request
 from playwright.sync_api import Browser, expect
 
 from flask_leaderboard import AllTime, Board, Daily, Monthly, Season, Weekly, current_leaderboards
 from tests.browser import LiveScript, Tab, launch, open_tab, served
-from tests.web import make_app
+from tests.web import SUBMIT, make_app
 
 STRANGE = {
     "script": "<script>document.title = 'owned'</script>",
@@ -27,17 +27,30 @@ STRANGE = {
     "blank": " \u200b ",
 }
 SCHEMES: tuple[Any, ...] = ("light", "dark")
+PICTURES = {
+    "https": "https://pictures.test/1.svg",
+    "javascript": "javascript:alert(1)",
+    "http": "http://pictures.test/2.svg",
+    "data": "data:image/svg+xml,<svg/>",
+    "local": "/own.svg",
+}
 PHONE = {"viewport": {"width": 320, "height": 640}, "has_touch": True, "is_mobile": True}
 
 
 def make_game() -> Flask:
-    app = make_app([Board("arena", windows=[Weekly(), Daily(), Monthly(), AllTime(), Season()]), Board("names"), Board("empty")])
+    boards = [Board("arena", windows=[Weekly(), Daily(), Monthly(), AllTime(), Season()])]
+    app = make_app([*boards, Board("names"), Board("pictures"), Board("empty")])
+    app.add_url_rule("/host", "host", lambda: HOST)
+    app.add_url_rule("/pictures", "pictures", lambda: WITH_PICTURES.format(attribute=request.query_string.decode()))
     with app.app_context():
         for number in range(40):
             current_leaderboards["arena"].submit(f"p{number}", (number + 1) ** 3 + 7, user_name=f"Player {number}")
         for number, (user_id, name) in enumerate(STRANGE.items()):
             current_leaderboards["names"].submit(user_id, 9_007_199_254_740_991 - number, user_name=name)
-    app.add_url_rule("/host", view_func=lambda: HOST)
+        for number, user_id in enumerate(PICTURES):
+            current_leaderboards["pictures"].submit(user_id, 9 - number)
+    for user_id, url in PICTURES.items():
+        app.test_client().put(f"/v1/users/{user_id}", json={"metadata": {"picture": url}}, headers=SUBMIT)
     return app
 
 
@@ -57,6 +70,10 @@ HOST = """<!doctype html><html lang="nl"><title>Game</title><link rel="icon" hre
   }
   document.body.append(board);
 </script><h1>Game</h1></html>"""
+
+WITH_PICTURES = """<!doctype html><html lang="en"><title>Game</title><link rel="icon" href="data:,"><h1>Game</h1>
+<live-leaderboard board="pictures" live="off" {attribute}></live-leaderboard>
+<script type="module" src="/v1/live-leaderboard.js"></script></html>"""
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +214,28 @@ def test_the_host_has_the_last_word(browser: Browser, address: str) -> None:
         tab.page.get_by_role("tab", name="All time").click()
         tab.wait(lambda: ["window", {"window": "all"}] in tab.page.evaluate("told"))
         assert tab.serious_problems() == []
+
+
+def test_pictures_are_shown_where_they_are_asked_for(browser: Browser, address: str) -> None:
+    with open_tab(browser) as tab:
+        asked: list[str] = []
+
+        def picture(route: Any) -> None:
+            asked.append(f"{route.request.url} {route.request.headers.get('referer')}")
+            if "own" in route.request.url:
+                route.abort()
+            else:
+                route.fulfill(content_type="image/svg+xml", body='<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>')
+
+        tab.page.route(re.compile("(pictures.test|own)"), picture)
+        tab.page.goto(f"{address}/pictures?pictures")
+        expect(tab.page.locator(".avatar img")).to_have_count(1)
+        expect(tab.page.locator(".avatar")).to_have_text(["", "J", "H", "D", "L"])  # what can't be shown gives way to the initial
+        assert sorted(asked) == [f"{address}/own.svg None", "https://pictures.test/1.svg None"]
+        tab.complaints.clear()  # the browser tells of the one that did not come
+        tab.page.goto(f"{address}/pictures")
+        expect(tab.page.locator(".top .row")).to_have_count(5)
+        assert tab.page.locator(".avatar img").count() == 0
 
 
 def test_the_page_works_without_scripts(browser: Browser, address: str) -> None:

@@ -64,6 +64,7 @@ export class Connection {
     if (message.type === "bye") this.retryIn = message.retry_in_ms;
     if (message.id !== this.id) return;
     if (message.type === "stale") return void this.#stale();
+    if (message.type === "error") return void this.hear(message);
     if (Kind !== Polls) this.worked = Kind;
     this.failures = 0;
     this.tell(Kind.state);

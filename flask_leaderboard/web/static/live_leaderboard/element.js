@@ -73,6 +73,7 @@ export class LiveLeaderboard extends HTMLElement {
     this.#reporter = new Reporter(this.#wording, (text) => this.#view.announce(text));
     this.#described = false;
     if (this.getAttribute("live") !== "off") this.#connection = this.#connect();
+    this.#tell(this.#connection ? "connecting" : "off");
     this.#label(this.getAttribute("board"));
     this.#follow();
   }
@@ -130,7 +131,6 @@ export class LiveLeaderboard extends HTMLElement {
     this.#isOther = true;
     this.#reporter.forget();
     this.#view.wait(topic.window, this.#wording);
-    this.#tell(this.#connection ? "connecting" : "off");
     this.#connection?.follow(topic);
     try {
       for await (const message of this.#api.look(topic, looking.signal)) {

@@ -6,7 +6,7 @@
 
 import { Refusal } from "./api.js";
 
-export const TIMES = { silence: 40_000, answer: 10_000, opening: 10_000, poll: 5_000 };
+const TIMES = { silence: 40_000, answer: 10_000, opening: 10_000, poll: 5_000 };
 
 const EVENTS = ["snapshot", "update", "resumed", "rank", "stale", "error", "bye", "ping"];
 

@@ -15,6 +15,7 @@ sheet.replaceSync(`
   --silver: var(--ll-silver, #c6ccd8);
   --bronze: var(--ll-bronze, #e0975c);
   --radius: var(--ll-radius, 1.25rem);
+  --ahead: 90deg;
   display: block;
   color-scheme: light dark;
   min-width: 0;
@@ -101,7 +102,7 @@ sheet.replaceSync(`
 .panel { position: relative; margin-top: 0.9rem; transition: opacity 0.2s 0.15s; }
 .panel[aria-busy="true"] { opacity: 0.55; }
 .list { position: relative; max-height: var(--ll-max-height, none); overflow-y: auto; overflow-x: clip; scrollbar-width: thin; }
-.table, .top, .pinned { display: block; border-spacing: 0; }
+.table, .top, .pinned { display: block; border-spacing: 0; color: inherit; font: inherit; }
 .leaving { position: absolute; inset: 0; pointer-events: none; }
 .leaving .row { position: absolute; inset-inline-start: 0; }
 
@@ -118,16 +119,17 @@ sheet.replaceSync(`
 }
 .row::before {
   content: ""; position: absolute; inset: 1px 0; z-index: -1; border-radius: inherit;
-  background: linear-gradient(90deg, color-mix(in srgb, var(--tint) 18%, transparent), color-mix(in srgb, var(--tint) 4%, transparent));
+  background: linear-gradient(var(--ahead), color-mix(in srgb, var(--tint) 18%, transparent), color-mix(in srgb, var(--tint) 4%, transparent));
 }
 .row::after {
   content: ""; position: absolute; z-index: -1;
   inset: auto 0.85rem 0.28rem 6.85rem; height: 2px; border-radius: 2px;
-  background: linear-gradient(90deg, transparent, var(--bar, var(--accent)));
+  background: linear-gradient(var(--ahead), transparent, var(--bar, var(--accent)));
   transform: scaleX(var(--share, 0)); transform-origin: 0 50%;
   opacity: 0.5;
   transition: transform 0.6s cubic-bezier(0.22, 0.9, 0.24, 1);
 }
+:host(:dir(rtl)) { --ahead: 270deg; }
 :host(:dir(rtl)) .row::after { inset: auto 6.85rem 0.28rem 0.85rem; transform-origin: 100% 50%; }
 .medal-1 { --tint: var(--gold); --bar: color-mix(in srgb, var(--gold) 85%, #7a4b00); }
 .medal-2 { --tint: var(--silver); --bar: var(--silver); }
@@ -179,7 +181,7 @@ td { display: block; padding: 0; min-width: 0; }
 .move.up { color: var(--up); }
 .move.down { color: var(--down); }
 
-.pinned { position: sticky; bottom: 0; z-index: 3; margin-top: 0.4rem; padding-top: 0.5rem; background: var(--surface); }
+.pinned { position: sticky; bottom: -1px; z-index: 3; margin-top: 0.4rem; padding-block: 0.5rem 1px; background: var(--surface); }
 .pinned::before {
   content: ""; display: block; height: 5px; margin: 0.1rem auto 0.45rem;
   width: 33px; background: radial-gradient(circle at 2.5px 50%, var(--soft) 2.4px, transparent 2.6px) 0 0 / 14px 5px repeat-x;

@@ -72,6 +72,7 @@ def expect_names(tab: Tab, *names: str) -> None:
 def test_apply_update_moves_only_who_is_named(tab: Tab, address: str, live: LiveScript) -> None:
     tab.page.goto(f"{address}/v1/board/arena")
     expect(tab.page.locator(".state")).to_have_text("Live")
+    expect_names(tab, "ann", "bob", "cat")
     asked = live.subscriptions()[0]
     assert {key: asked[key] for key in ("type", "board", "top")} == {"type": "subscribe", "board": "arena", "top": 10}
     moved = [{"place": 1, "old_rank": 2, **entry(1, "bob", 35)}, {"place": 2, "old_rank": 1, **entry(2, "ann", 30)}]

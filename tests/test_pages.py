@@ -146,7 +146,10 @@ def test_a_strange_host_does_not_get_into_the_policy(client: FlaskClient) -> Non
 
 def test_files_are_kept_for_ever_under_an_address_of_their_own(client: FlaskClient) -> None:
     entry = client.get("/v1/live-leaderboard.js")
-    assert (entry.mimetype, entry.text) == ("text/javascript", f'export * from "./static/{version()}/element.js";\n')
+    assert entry.mimetype == "text/javascript"
+    named = re.findall(rf'"\./static/{version()}/(\w+\.js)";', entry.text)
+    assert sorted([*named, "page.js"]) == sorted(file.name for file in FOLDER.glob("*.js"))
+    assert entry.text.endswith(f'export * from "./static/{version()}/element.js";\n')
     assert entry.headers["Cache-Control"] == "public, max-age=300"
     for file in FOLDER.iterdir():
         told = client.get(f"/v1/static/{version()}/{file.name}")

@@ -24,9 +24,20 @@ export class LiveLeaderboard extends HTMLElement {
     choose: (window) => this.#choose(window),
     retry: () => this.reload(),
   });
+  #state = "off";
   #ranking = null;
   #own = null;
-  #state = "off";
+  #oldRanks = new Map();
+  #isOther; // what is shown next is another ranking: nobody has moved
+  #described;
+  #api;
+  #connection;
+  #looking;
+  #wording;
+  #pictures;
+  #reporter;
+  #showing;
+  #restarting;
 
   connectedCallback() {
     this.#start();
@@ -56,11 +67,6 @@ export class LiveLeaderboard extends HTMLElement {
     return { entries: structuredClone(this.#ranking?.entries ?? []), own: structuredClone(this.#own) };
   }
 
-  #api;
-  #connection;
-  #looking;
-  #timer;
-
   #start() {
     this.#stop();
     this.#wording = new Wording({ ...LiveLeaderboard.texts, ...this.texts }, this.#language());
@@ -78,21 +84,14 @@ export class LiveLeaderboard extends HTMLElement {
     this.#follow();
   }
 
-  #wording;
-  #pictures;
-  #reporter;
-  #described;
-
   #startSoon() {
-    clearTimeout(this.#restart);
-    this.#restart = setTimeout(() => this.reload(), 0);
+    clearTimeout(this.#restarting);
+    this.#restarting = setTimeout(() => this.reload(), 0);
   }
 
-  #restart;
-
   #stop() {
-    clearTimeout(this.#timer);
-    clearTimeout(this.#restart);
+    clearTimeout(this.#showing);
+    clearTimeout(this.#restarting);
     this.#reporter?.stop();
     this.#looking?.abort();
     this.#connection?.close();
@@ -142,8 +141,6 @@ export class LiveLeaderboard extends HTMLElement {
     }
   }
 
-  #isOther;
-
   /** Take a message in. A look that comes after the live snapshot is older than that. */
   #hear(message) {
     if (message.reason === "look" && this.#ranking?.sum) return;
@@ -168,8 +165,6 @@ export class LiveLeaderboard extends HTMLElement {
     if (isWhole && !this.#described) this.#describe(message.board);
   }
 
-  #oldRanks = new Map();
-
   #takeRank(message) {
     const { rank, user_id, user_name, score, percentile, total, above, below } = message;
     this.#own = { rank, user_id, user_name, score, percentile, above, below };
@@ -178,8 +173,8 @@ export class LiveLeaderboard extends HTMLElement {
   }
 
   #showSoon() {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#show(), COALESCE_MS);
+    clearTimeout(this.#showing);
+    this.#showing = setTimeout(() => this.#show(), COALESCE_MS);
   }
 
   #show() {

@@ -20,7 +20,7 @@ from werkzeug.serving import make_server
 from tests.servers import STRICT
 
 SCREENSHOTS = Path(__file__).parent / "screenshots"
-PATIENCE_MS = 10_000
+PATIENCE_MS = 20_000
 _QUIET = ("--no-sandbox", "--disable-background-networking", "--disable-component-update", "--no-first-run", "--disable-sync")
 _TELL_OF_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) =>

@@ -183,6 +183,11 @@ def test_pages_can_be_switched_off() -> None:
         assert client.get(f"/v1/{path}").status_code == 404
 
 
+def test_page_asks_where_nothing_can_be_followed() -> None:
+    page = game(live=False).test_client().get("/v1/board/arena")
+    assert '<live-leaderboard level="1" board="arena" heading="Arena" live="poll">' in page.text
+
+
 def test_modules_are_small_and_take_names_as_text_only() -> None:
     modules = sorted(FOLDER.glob("*.js"))
     assert len(modules) > 5

@@ -77,7 +77,8 @@ def _write(service: Service, board: Leaderboard, query: dict[str, Any]) -> Answe
     with noting_reads() as notes:
         page = _read(board, query)
     heading = readable(board.board.name)
-    attributes = {"board": board.board.name, "heading": heading, **query}
+    how = {} if service.settings.live else {"live": "poll"}
+    attributes = {"board": board.board.name, "heading": heading, **query, **how}
     text = _render(
         title=f"{heading} leaderboard",
         heading=heading,

@@ -42,6 +42,7 @@ export class List {
       this.#fill(this.top, entries, how, isFirst);
       this.#fill(this.pinned, pinned, how, true);
       this.pinned.hidden = pinned.length === 0;
+      this.#alignScores();
     }, { speed, enters: !isFirst });
     this.#reachable();
   }
@@ -82,6 +83,12 @@ export class List {
       if (!known && !isFirst && !how.quiet) row.showMove(how.climbed(entry), how.wording);
       if (body.children[index] !== row.root) body.insertBefore(row.root, body.children[index] ?? null);
     });
+  }
+
+  /** Give all scores the width of the longest, so that what stands beside them is in line. */
+  #alignScores() {
+    const longest = Math.max(0, ...[...this.rows.values()].map((row) => row.written.length));
+    this.table.style.setProperty("--digits", `${longest}ch`);
   }
 
   /** A list that scrolls must be reachable by keyboard. */

@@ -99,11 +99,11 @@ export class Row {
   #score(from, to, write) {
     const text = write(to);
     this.root.classList.toggle("long", text.length > LONG);
-    if (this.wanted === text) return;
-    this.wanted = text;
+    if (this.written === text) return;
+    this.written = text;
     if (from === undefined) return void (this.score.textContent = text);
     count(from, to, (value) => {
-      if (this.wanted !== text) return false; // a newer one is on its way
+      if (this.written !== text) return false; // a newer one is on its way
       this.score.textContent = write(value);
       return true;
     });

@@ -141,7 +141,7 @@ td { display: block; padding: 0; min-width: 0; }
 .cell-rank { grid-area: rank; text-align: center; }
 .cell-player { grid-area: player; }
 .cell-move { grid-area: move; text-align: end; }
-.cell-score { grid-area: score; text-align: end; }
+.cell-score { grid-area: score; min-width: var(--digits); font-weight: 700; text-align: end; }
 .rank { color: var(--soft); font-weight: 650; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
 :is(.medal-1, .medal-2, .medal-3) .rank {
   display: inline-grid; place-items: center;
@@ -176,7 +176,7 @@ td { display: block; padding: 0; min-width: 0; }
   font-size: 0.68rem; font-weight: 750; letter-spacing: 0.03em; text-transform: uppercase;
 }
 .score { font-weight: 700; font-variant-numeric: tabular-nums; letter-spacing: -0.015em; white-space: nowrap; }
-.move { position: relative; font-size: 0.76rem; font-weight: 700; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.move { position: relative; display: flex; justify-content: flex-end; font-size: 0.76rem; font-weight: 700; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .move > span:first-child { display: inline-block; padding: 0.1rem 0.45rem; border-radius: 99px; background: color-mix(in srgb, currentcolor 11%, transparent); }
 .move.up { color: var(--up); }
 .move.down { color: var(--down); }
@@ -226,8 +226,8 @@ td { display: block; padding: 0; min-width: 0; }
   }
   .row.long { grid-template: "rank player" auto "move score" auto / 2.2rem minmax(0, 1fr); padding-bottom: 0.6rem; }
   .row::after { inset-inline: 5.3rem 0.6rem; }
-  .cell-move { text-align: center; font-size: 0; }
-  .move { font-size: 0.66rem; line-height: 1.1; }
+  .cell-score { min-width: 0; }
+  .move { justify-content: center; font-size: 0.66rem; line-height: 1.1; }
   .move > span:first-child { padding: 0; background: none; }
   .you { position: absolute; clip-path: inset(50%); }
   .player { gap: 0.55rem; }

@@ -166,6 +166,20 @@ def test_no_other_file_is_served(client: FlaskClient) -> None:
         assert client.get(f"/v1/static/{version()}/{name}").status_code in (404, 405)
 
 
+@pytest.mark.parametrize("path", ["board/arena", "live-leaderboard.js", "static/any/element.js"])
+def test_other_methods_are_refused_as_by_the_api(path: str) -> None:
+    app = game()
+    app.register_error_handler(405, lambda error: ("the host's", 405))
+    refused = app.test_client().post(f"/v1/{path}")
+    assert (refused.status_code, refused.mimetype, refused.json["code"]) == (
+        405,
+        "application/problem+json",
+        "method_not_allowed",
+    )
+    assert app.test_client().options(f"/v1/{path}").headers["Allow"] == "GET, OPTIONS"
+    assert app.test_client().head(f"/v1/{path}").status_code == 200
+
+
 def test_addresses_follow_the_prefix() -> None:
     app = game(url_prefix="/api/ranks")
     page = app.test_client().get("/api/ranks/board/arena", environ_overrides={"SCRIPT_NAME": "/game"})

@@ -8,6 +8,9 @@ from importlib import resources
 
 from flask import Blueprint, Response, abort, request, url_for
 
+from .operations import METHODS
+from .public import only_read
+
 ENTRY = "live-leaderboard.js"
 _TYPES = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
 _FOR_EVER = "public, max-age=31536000, immutable"
@@ -18,17 +21,20 @@ _NOT_KEPT = "public, no-cache"
 def add_assets(blueprint: Blueprint) -> None:
     """Serve the component: an entry whose address stays, and the modules behind it."""
 
-    @blueprint.get(f"/{ENTRY}")
+    @only_read
     def component() -> Response:
         return _served(_entry(), "js", _FOR_A_WHILE)
 
-    @blueprint.get("/static/<of>/<name>")
+    @only_read
     def asset(of: str, name: str) -> Response:
         body = _files().get(name)
         if body is None:
             abort(404)
         # while a new version is rolled out, pages of one meet servers of the other
         return _served(body, name.rpartition(".")[2], _FOR_EVER if of == version() else _NOT_KEPT)
+
+    blueprint.add_url_rule(f"/{ENTRY}", "component", component, methods=METHODS)
+    blueprint.add_url_rule("/static/<of>/<name>", "asset", asset, methods=METHODS)
 
 
 def _entry() -> bytes:

@@ -20,7 +20,9 @@ from .answers import Answer
 from .assets import add_assets, assets_url
 from .dispatch import NO_STORE, load, shared_cache_control
 from .fields import CountText
+from .operations import METHODS
 from .problems import answer_error
+from .public import only_read
 from .service import Service, service_of
 
 _POLICY = (
@@ -52,13 +54,15 @@ def add_pages(blueprint: Blueprint) -> None:
     """Serve the component and the ready page of every board."""
     add_assets(blueprint)
 
-    @blueprint.get("/board/<board>")
+    @only_read
     def board_page(board: str) -> Response:
         try:
             response = _answer(service_of(current_app), board).respond(request)
         except e.LeaderboardError as error:
             response = _refusal(error)
         return _guarded(response, request)
+
+    blueprint.add_url_rule("/board/<board>", "board_page", board_page, methods=METHODS)
 
 
 def _answer(service: Service, name: str) -> Answer:

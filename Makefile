@@ -1,4 +1,4 @@
-# make demo    set everything up and serve the example game on port 5000
+# make demo    set everything up and serve a game with bots on port 5000, or make demo PORT=5001
 # make test    set everything up and run the tests
 # make lint    ruff, mypy and luacheck
 # make bench   the benchmarks: tables, and JSON in benchmarks/results*.json
@@ -12,13 +12,13 @@ PORT ?= 5000
 PIP_FLAGS ?= --quiet --disable-pip-version-check
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO_VENV ?= $(VENV)-demo
+DEMO_READY := $(DEMO_VENV)/.ready
 
 .PHONY: demo test lint format bench model chaos lua clean
 
-demo: $(READY)
-	@echo 'Play:   curl -X POST http://127.0.0.1:$(PORT)/match/mary1934/won'
-	@echo 'Watch:  curl http://127.0.0.1:$(PORT)/v1/scores     Docs:  http://127.0.0.1:$(PORT)/v1/docs'
-	$(BIN)/flask --app examples/minimal.py run --port $(PORT)
+demo: $(DEMO_READY)
+	@$(DEMO_VENV)/bin/python examples/arcade/demo.py --port $(PORT)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 $(PYTEST_FLAGS)
@@ -52,11 +52,13 @@ lua:
 	$(PYTHON) lua/build.py
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(DEMO_VENV)
 
-$(READY): setup.cfg pyproject.toml
+$(READY): EXTRA = dev
+$(DEMO_READY): EXTRA = demo
+$(READY) $(DEMO_READY): setup.cfg pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed: make PYTHON=python3.12 ...")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(PIP_FLAGS) --upgrade pip
-	$(BIN)/python -m pip install $(PIP_FLAGS) --editable ".[dev]"
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install $(PIP_FLAGS) --upgrade pip
+	$(@D)/bin/python -m pip install $(PIP_FLAGS) --editable ".[$(EXTRA)]"
 	@touch $@

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import secrets
-import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,13 +19,13 @@ from tests.servers import Server
 
 from .measure import ServerClock, say
 from .open_loop import Latencies, Order
+from .served import TOP, gunicorn
 from .web_app import BOARD
 
 WORKERS = 2
 THREADS = 16
 WRK_THREADS = 2
 CLASSES = {"gevent": ["--worker-class", "gevent"], "gthread": ["--worker-class", "gthread", "--threads", str(THREADS)]}
-TOP = Path(__file__).parent.parent
 SCRIPT = Path(__file__).parent / "wrk" / "requests.lua"
 LEAST_SHARE = 0.4
 """How much CPU a worker must have had in a slice, beside the busier one."""
@@ -183,38 +180,17 @@ class Site:
 @contextmanager
 def serving(worker_class: str, cache_ms: int, redis: Server, database_url: str | None = None) -> Iterator[Site]:
     """Serve the app for the time of a block; with a log where a database is given."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
-    port, descriptor = listener.getsockname()[1], listener.fileno()
-    folder = Path(tempfile.mkdtemp(prefix="leaderboard-web-"))
     app = f"benchmarks.web_app:create_app('unix://{redis.socket}', {cache_ms}, {database_url!r})"
-    options = ["--workers", str(WORKERS), "--bind", f"fd://{descriptor}", "--keep-alive", "60", "--log-level", "error"]
-    command = [sys.executable, "-m", "gunicorn", *options, "--no-control-socket", *CLASSES[worker_class], app]
-    with (folder / "log").open("wb") as log:
-        gunicorn = subprocess.Popen(command, cwd=TOP, stdout=log, stderr=subprocess.STDOUT, pass_fds=[descriptor])
-    listener.close()
-    try:
-        _wait(gunicorn, port, folder / "log")
-        yield Site(port, gunicorn.pid, redis)
-    finally:
-        gunicorn.terminate()
-        try:
-            gunicorn.wait(40)
-        except subprocess.TimeoutExpired:
-            gunicorn.kill()
-            gunicorn.wait(10)
-        shutil.rmtree(folder, ignore_errors=True)
+    with gunicorn(app, "--workers", str(WORKERS), *CLASSES[worker_class]) as served:
+        answered = set[int]()
 
+        def all_met(port: int) -> bool:
+            answered.update(_workers_met(port))
+            return len(answered) == WORKERS
 
-def _wait(gunicorn: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    """Wait until every worker has answered."""
-    deadline, answered = time.monotonic() + 30, set[int]()
-    while time.monotonic() < deadline and gunicorn.poll() is None:
-        answered |= _workers_met(port)
-        if len(answered) == WORKERS:
-            time.sleep(0.5)
-            return
-        time.sleep(0.05)
-    raise SystemExit(f"gunicorn did not start: {log.read_text()}")
+        served.wait(all_met)
+        time.sleep(0.5)
+        yield Site(served.port, served.process.pid, redis)
 
 
 def _workers_met(port: int) -> set[int]:

@@ -38,6 +38,7 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python -m benchmarks.engine --json benchmarks/results.json
 	$(BIN)/python -m benchmarks.web --json benchmarks/results-web.json
+	$(BIN)/python -m benchmarks.live --json benchmarks/results-live.json
 	$(BIN)/python -m benchmarks.log --json benchmarks/results-log.json
 	$(BIN)/python -m benchmarks.fallback --json benchmarks/results-fallback.json
 	$(BIN)/python -m benchmarks.log_rebuild --json benchmarks/results-log-rebuild.json

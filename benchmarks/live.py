@@ -75,6 +75,7 @@ def follower_figures(found: Found) -> list[Figure]:
 def run(settings: Settings) -> tuple[dict[str, object], list[Figure]]:
     """Measure everything: small crowds, own ranks, the large crowd, and the bare route in a worker of its own."""
     make_room(settings.clients)
+    seconds = min(CALLS_SECONDS, settings.seconds)
     with own_server(settings.server) as redis:
         about = {"redis_version": redis.client.info("server")["redis_version"], "python": platform.python_version()}
         hub = service_of(create_app(f"unix://{redis.socket}", 1)).hub
@@ -82,11 +83,14 @@ def run(settings: Settings) -> tuple[dict[str, object], list[Figure]]:
         hub.close()
         with serving(redis, settings.clients) as site:
             sizes = [clients for clients in (FEW, MANY) if clients < settings.clients]
-            small = [site.follow(FOLLOW_TOP, clients, CALLS_SECONDS, settings.rate) for clients in sizes]
-            followers = site.follow(FOLLOW_ONE, min(FOLLOWERS, settings.clients), CALLS_SECONDS, settings.rate)
+            small = [site.follow(FOLLOW_TOP, clients, seconds, settings.rate) for clients in sizes]
+            many = min(FOLLOWERS, settings.clients)
+            followers = site.follow(FOLLOW_ONE, many, seconds, settings.rate, all_see_all=False)
         with serving(redis, settings.clients) as site:
+            site.warm()
             ours = site.follow(FOLLOW_TOP, settings.clients, settings.seconds, settings.rate)
         with serving(redis, settings.clients) as site:
+            site.warm()
             bare = site.broadcast(ours.summary.sample, settings.clients, settings.seconds / 2)
     say(told(ours))
     figures = [*crowd_figures(settings, ours, bare), *call_figures([*small, ours]), *follower_figures(followers)]

@@ -19,24 +19,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
+from .live_frames import CLOSE, PING, PONG, TEXT, frame_at, masked, upgrade
+
 CONNECTING = 200
 """So many connections are opened at a time."""
 PORTS = 20_000
 """So many connections have one address of the loopback network."""
 READ_BYTES = 65_536
-TEXT, CLOSE, PING, PONG = 1, 8, 9, 10
-KEY = "bm90IGEgc2VjcmV0IGtleQ=="
-UPGRADE = "\r\n".join(
-    [
-        "GET {path} HTTP/1.1",
-        "Host: 127.0.0.1:{port}",
-        "Upgrade: websocket",
-        "Connection: Upgrade",
-        "Sec-WebSocket-Key: {key}",
-        "Sec-WebSocket-Version: 13",
-        "\r\n",
-    ]
-)
+SETTLE_SECONDS, TRAIL_SECONDS = 10.0, 1.5
 _NUMBER = re.compile(rb'"seq": ?(\d+)')
 _KIND = re.compile(rb'"type": ?"(\w+)"')
 
@@ -89,35 +79,17 @@ class Client:
         self.came: list[float] = []
         self.numbers: list[int] = []
 
+    def has(self, number: int) -> bool:
+        return bool(self.numbers) and self.numbers[-1] >= number
+
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
         """Take bytes, and give the frames that are whole."""
         buffer = self.buffer + data if self.buffer else data
         start = 0
-        while (frame := _frame_at(buffer, start)) is not None:
+        while (frame := frame_at(buffer, start)) is not None:
             opcode, body, start = frame
             yield opcode, body
         self.buffer = buffer[start:]
-
-
-def _frame_at(buffer: bytes, start: int) -> tuple[int, bytes, int] | None:
-    """Give the kind and the body of a server's frame, and where the next begins."""
-    if len(buffer) - start < 2:
-        return None
-    size, head = buffer[start + 1], start + 2
-    if size >= 126:
-        wide = 2 if size == 126 else 8
-        if len(buffer) < head + wide:
-            return None
-        size, head = int.from_bytes(buffer[head : head + wide], "big"), head + wide
-    if len(buffer) < head + size:
-        return None
-    return buffer[start] & 15, buffer[head : head + size], head + size
-
-
-def masked(opcode: int, body: bytes) -> bytes:
-    """Write a client's frame of a short message; the mask of zeros leaves the text as it is."""
-    size = bytes([128 | len(body)]) if len(body) < 126 else b"\xfe" + len(body).to_bytes(2, "big")
-    return bytes([128 | opcode]) + size + bytes(4) + body
 
 
 @dataclass
@@ -151,7 +123,14 @@ class Crowd:
         self.selector.register(sys.stdin, selectors.EVENT_READ)
         while not self.turn(5.0):
             pass
+        self.selector.unregister(sys.stdin)
         return sys.stdin.readline()
+
+    def settle(self, number: int) -> None:
+        """Take what is still on its way, until all have a number or later, or nothing can be on its way any more."""
+        deadline = time.monotonic() + (SETTLE_SECONDS if number else TRAIL_SECONDS)
+        while time.monotonic() < deadline and not (number and all(client.has(number) for client in self.clients)):
+            self.turn(0.1)
 
     def turn(self, seconds: float) -> bool:
         """Read what has come; tell whether stdin has something."""
@@ -167,7 +146,7 @@ class Crowd:
         sock = socket.socket()
         sock.bind((f"127.0.0.{1 + number // PORTS}", 0))
         sock.connect(("127.0.0.1", self.order.port))
-        sock.sendall(UPGRADE.format(path=self.order.path, port=self.order.port, key=KEY).encode())
+        sock.sendall(upgrade(self.order.path, self.order.port))
         sock.setblocking(False)
         client = Client(number, sock)
         self.clients.append(client)
@@ -298,6 +277,7 @@ def main() -> None:
     print(json.dumps({"seconds": time.monotonic() - started}), flush=True)
     cpu = time.process_time()
     marks = json.loads(crowd.count_until_told())
+    crowd.settle(marks[-1][1] if marks else 0)
     print(json.dumps(asdict(crowd.summary(marks, time.process_time() - cpu))), flush=True)
 
 

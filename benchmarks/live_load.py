@@ -26,7 +26,6 @@ from .served import TOP, Served, gunicorn
 
 WARM_CLIENTS = 20
 WARM_RATE = 200
-REST_SECONDS = 1.0
 SPARE_ROOM = 500
 GATHER_SECONDS = 120
 FOLLOW_TOP = json.dumps({"type": "subscribe", "id": "top", "board": BOARD, "window": "all", "top": 10})
@@ -108,21 +107,22 @@ class Site:
         self._worker = psutil.Process(pid)
         self._clock = ServerClock(pid)
         self._idle = 0.0
+
+    def warm(self) -> None:
+        """Let a small crowd come and go, so that what the worker has then is no longer for the first of all clients."""
         self.follow(FOLLOW_TOP, WARM_CLIENTS, 1, WARM_RATE)
         self._idle = self._memory()
 
-    def follow(self, hello: str, clients: int, seconds: float, rate: float) -> Found:
+    def follow(self, hello: str, clients: int, seconds: float, rate: float, *, all_see_all: bool = True) -> Found:
         """Let clients follow while others play, and see what they get."""
         players = live_players.Order(f"unix://{self._redis.socket}", rate, seconds)
         with talking("benchmarks.live_players", players) as playing, self._crowd("/v1/live", hello, clients) as crowd:
             playing.hear()
             cpu, calls = self._clock.now(), self._calls()
             played = Played(**playing.ask({}))
-            _rest()
+            summary = Summary(**crowd.ask(played.marks if all_see_all else []))
             calls, cpu = self._calls() - calls - len(played.marks), self._clock.now() - cpu
-            memory = self._memory()
-            summary = Summary(**crowd.ask(played.marks))
-        return self._found(summary, played.behind, seconds, cpu, memory, calls)
+            return self._found(summary, played.behind, seconds, cpu, calls)
 
     def broadcast(self, text: str, clients: int, seconds: float) -> Found:
         """Send each interval the same bytes to as many clients of a bare route."""
@@ -133,23 +133,20 @@ class Site:
                 time.sleep(max(0.0, start + number * INTERVAL_MS / 1000 - time.monotonic()))
                 marks.append((time.monotonic(), number))
                 self._ask("POST", "/bare", _NUMBER.sub(rf"\g<1>{number}", text))
-            _rest()
-            cpu, memory = self._clock.now() - cpu, self._memory()
             summary = Summary(**crowd.ask(marks))
-        return self._found(summary, 0.0, seconds, cpu, memory, 0)
+            return self._found(summary, 0.0, seconds, self._clock.now() - cpu, 0)
 
-    def _found(self, summary: Summary, behind: float, seconds: float, cpu: float, memory: float, calls: int) -> Found:
+    def _found(self, summary: Summary, behind: float, seconds: float, cpu: float, calls: int) -> Found:
         if summary.lost or summary.late or not summary.messages:
             told = f"{summary.lost} clients were lost and {summary.late} numbers did not come to all"
             raise SystemExit(f"of {summary.messages} messages figures mean nothing: {told}. The last one: {summary.sample}")
-        each_kb = (memory - self._idle) / summary.clients / 1024
+        each_kb = (self._memory() - self._idle) / summary.clients / 1024
         return Found(summary, behind, seconds, cpu, each_kb, calls / summary.numbers)
 
     @contextmanager
     def _crowd(self, path: str, hello: str, clients: int) -> Iterator[Talk]:
         with talking("benchmarks.live_clients", live_clients.Order(self._port, path, clients, hello, GATHER_SECONDS)) as crowd:
             say(f"{clients} clients of {path} came in {crowd.hear()['seconds']:.1f} s")
-            _rest()
             yield crowd
 
     def _calls(self) -> int:
@@ -168,11 +165,6 @@ class Site:
                 raise SystemExit(f"{path} does not answer")
         finally:
             connection.close()
-
-
-def _rest() -> None:
-    """Let pass what is still on its way: two intervals, and what the worker may be behind."""
-    time.sleep(2 * INTERVAL_MS / 1000 + REST_SECONDS)
 
 
 @contextmanager

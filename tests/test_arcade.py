@@ -131,7 +131,9 @@ def test_join_refuses_who_has_no_name_or_country(app: Flask, form: dict[str, str
 
 
 def test_page_shows_the_players_own_row(client: FlaskClient) -> None:
-    assert '<live-leaderboard board="starfall" window="round" user="p1">' in client.get("/").text
+    page = client.get("/").text
+    assert '<live-leaderboard board="starfall" window="round"' in page
+    assert 'user="p1"></live-leaderboard>' in page
 
 
 def test_bots_fly_by_the_rules(app: Flask) -> None:
@@ -179,6 +181,25 @@ class Demo:
         finally:
             connection.close()
 
+    def watch_names(self) -> list[str]:
+        """Follow the ranking until it has changed, and give the names that were told then."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=START_S)
+        try:
+            connection.request("GET", "/v1/live/events?board=starfall&window=round&top=10")
+            response = connection.getresponse()
+            assert response.status == 200
+            kinds = []
+            for line in response:
+                if line.startswith(b"data:"):
+                    message = json.loads(line[5:])
+                    kinds.append(message["type"])
+                    if message["type"] == "update" and message["entries"]:
+                        assert kinds[0] == "snapshot"
+                        return [entry["user_name"] for entry in message["entries"]]
+            raise AssertionError(f"the stream ended after {kinds}")
+        finally:
+            connection.close()
+
     def left(self) -> list[str]:
         """List the processes that work on the folder: this one, the game and its worker, the bots, the server and its keeper."""
         return [process.name() for process in self.processes()]
@@ -212,8 +233,8 @@ def test_demo_serves_the_game_with_bots_and_leaves_nothing_behind(demo: Demo) ->
     status, page = demo.get("/")
     assert status == 200
     assert '<live-leaderboard board="starfall"' in page
-    names = until(lambda: [row["user_name"] for row in json.loads(demo.get("/v1/scores")[1])["data"]], demo.log, seconds=START_S)
-    assert set(names) <= {person.name for person in BOTS}
+    assert demo.get("/v1/live-leaderboard.js")[0] == 200
+    assert set(demo.watch_names()) <= {person.name for person in BOTS}
     assert len(demo.left()) == 6
     assert any("valkey" in name for name in demo.left())
     demo.process.send_signal(signal.SIGINT)

@@ -116,13 +116,14 @@ class Site:
     def follow(self, hello: str, clients: int, seconds: float, rate: float, *, all_see_all: bool = True) -> Found:
         """Let clients follow while others play, and see what they get."""
         players = live_players.Order(f"unix://{self._redis.socket}", rate, seconds)
-        with talking("benchmarks.live_players", players) as playing, self._crowd("/v1/live", hello, clients) as crowd:
+        with talking("benchmarks.live_players", players) as playing:
             playing.hear()
-            cpu, calls = self._clock.now(), self._calls()
-            played = Played(**playing.ask({}))
-            summary = Summary(**crowd.ask(played.marks if all_see_all else []))
-            calls, cpu = self._calls() - calls - len(played.marks), self._clock.now() - cpu
-            return self._found(summary, played.behind, seconds, cpu, calls)
+            with self._crowd("/v1/live", hello, clients) as crowd:
+                cpu, calls = self._clock.now(), self._calls()
+                played = Played(**playing.ask({}))
+                summary = Summary(**crowd.ask(played.marks if all_see_all else []))
+                calls, cpu = self._calls() - calls - len(played.marks), self._clock.now() - cpu
+                return self._found(summary, played.behind, seconds, cpu, calls)
 
     def broadcast(self, text: str, clients: int, seconds: float) -> Found:
         """Send each interval the same bytes to as many clients of a bare route."""
@@ -141,7 +142,8 @@ class Site:
             told = f"{summary.lost} clients were lost and {summary.late} numbers did not come to all"
             raise SystemExit(f"of {summary.messages} messages figures mean nothing: {told}. The last one: {summary.sample}")
         each_kb = (self._memory() - self._idle) / summary.clients / 1024
-        return Found(summary, behind, seconds, cpu, each_kb, calls / summary.numbers)
+        refreshes = summary.numbers + 1  # once more after the last change
+        return Found(summary, behind, seconds, cpu, each_kb, calls / refreshes)
 
     @contextmanager
     def _crowd(self, path: str, hello: str, clients: int) -> Iterator[Talk]:

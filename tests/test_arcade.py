@@ -11,19 +11,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from playwright.sync_api import Browser, expect
 
-from examples.arcade import create_app
+from examples.arcade import create_app, matches
 from examples.arcade.bots import Bot, find_player
 from examples.arcade.courses import LANES, ROCK, ROW_POINTS, STAR, STAR_POINTS, CheatError, Course
 from examples.arcade.database import Match, Player, db
 from examples.arcade.people import BOTS, COUNTRIES
 from flask_leaderboard import current_leaderboards
+from tests.browser import launch, open_tab, served
 from tests.waiting import end, until
 
 TOP = Path(__file__).parent.parent
@@ -150,6 +153,34 @@ def test_bots_fly_by_the_rules(app: Flask) -> None:
         db.session.commit()
         bot.take_turn()
         assert current_leaderboards["starfall"].rank(bot.player.user_id).score >= 0  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    yield from launch()
+
+
+def test_flight_in_a_browser_brings_the_own_row(app: Flask, browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    middle = LANES // 2
+    seed = next(seed for seed in range(1000) if [row[middle] for row in Course(seed).rows[:3]] == [".", STAR, ROCK])
+    monkeypatch.setattr(matches, "secrets", SimpleNamespace(randbits=lambda bits: seed))
+    points = 2 * ROW_POINTS + STAR_POINTS
+    with served(app) as address, open_tab(browser) as tab:
+        tab.page.goto(address)
+        tab.page.get_by_label("Name").fill("Zoë <b>")
+        tab.page.get_by_label("Country").select_option("NL")
+        tab.page.get_by_role("button", name="Join").click()
+        expect(tab.page.locator("live-leaderboard")).to_contain_text("You have no score here yet")
+        tab.complaints.clear()  # a user who is not ranked is not found, and browsers tell of that
+        tab.page.get_by_role("button", name="Fly").click()
+        expect(tab.page.locator("#told")).to_contain_text(f"{points} points\nround: rank 1")
+        own = tab.page.locator("live-leaderboard .row[aria-current]")
+        expect(own).to_contain_text("Zoë <b>")
+        expect(own).to_contain_text(str(points))
+        with app.app_context():
+            current_leaderboards["starfall"].submit("p2", points + 1, user_name="Eve")
+        expect(own.locator(".rank")).to_contain_text("2", timeout=3000)
+        assert not tab.serious_problems()
 
 
 class Demo:

@@ -95,12 +95,12 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def wait_for(game: subprocess.Popen[bytes], port: int) -> None:
-    """Wait until the game answers."""
+    """Wait until the game answers, and has made its leaderboard: what is made once is not made by the bots as well."""
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and game.poll() is None:
-        connection = HTTPConnection(HOST, port, timeout=2)
+        connection = HTTPConnection(HOST, port, timeout=10)
         try:
-            connection.request("GET", "/")
+            connection.request("GET", "/v1/scores")
             if connection.getresponse().status == 200:
                 return
         except (OSError, HTTPException):

@@ -123,6 +123,7 @@ class Settings:
     key_prefix: str = _setting("lb1", _key_prefix)
     url_prefix: str = _setting("/v1", _url_prefix)
     docs: bool = _setting(True, _flag)
+    pages: bool = _setting(True, _flag)
     boards: tuple[Board, ...] = _setting((), _boards)
     tokens: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _tokens({}), metadata={"check": _tokens})
     signature_secrets: tuple[str, ...] = _setting((), _texts)

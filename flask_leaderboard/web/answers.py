@@ -18,6 +18,7 @@ class Answer(NamedTuple):
     etag: str | None
     cache_control: str
     status: int
+    mimetype: str = "application/json"
 
     def respond(self, request: Request) -> Response:
         """Give the answer, or only say that the caller has it already."""
@@ -28,7 +29,7 @@ class Answer(NamedTuple):
         ):
             response = Response(status=304)
         else:
-            response = Response(self.body, status=self.status, mimetype="application/json")
+            response = Response(self.body, status=self.status, mimetype=self.mimetype)
         if self.etag is not None:
             response.headers["ETag"] = f'W/"{self.etag}"'
         response.headers["Cache-Control"] = self.cache_control

@@ -18,6 +18,7 @@ from .docs import POLICY, render_docs
 from .live import routes as live
 from .openapi import describe_api
 from .operations import METHODS, Operation
+from .pages import add_pages
 from .problems import answer_error, answer_http_error, answering
 from .public import public
 from .service import service_of
@@ -46,6 +47,8 @@ def make_blueprint(settings: Settings) -> Blueprint:
         live.add_routes(blueprint, settings)
     if settings.docs:
         _add_docs(blueprint, offered)
+    if settings.pages:
+        add_pages(blueprint)
     return blueprint
 
 

@@ -98,6 +98,11 @@ def _query(request: Request) -> dict[str, str]:
 
 def _cache_control(service: Service, operation: Operation) -> str:
     if operation.shared:
-        keeper = "public" if service.reads_are_public else "private"
-        return f"{keeper}, max-age={service.settings.max_age_s}"
+        return shared_cache_control(service)
     return "private, no-cache" if operation.role == "read" else NO_STORE
+
+
+def shared_cache_control(service: Service) -> str:
+    """Say who may keep what is the same for everybody, and for how long."""
+    keeper = "public" if service.reads_are_public else "private"
+    return f"{keeper}, max-age={service.settings.max_age_s}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ..errors import IdentityError
@@ -13,8 +12,7 @@ Kind = Literal["submit", "remove"]
 NAMELESS = "\x1f"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """An event that has no number yet. `segments` are labels such as ``country=NL``.
 
     One that is `too_late` is only looked up: it may have been logged before, by its submission id.
@@ -37,8 +35,7 @@ class Draft:
         return _fact(self.points, self.update)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """An event of the log. `user` is the key of the user's row.
 
     The `user_id` of one who was erased is a stand-in that no player can have, once the log does not know it any more.
@@ -80,8 +77,7 @@ class Numbered(NamedTuple):
     writer: str
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(NamedTuple):
     """What became of a draft: its number, whether the log had it before, and with which code the fold had refused it then."""
 
     number: int

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import random
+import secrets
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,13 +69,14 @@ def sabotage(what: str) -> None:
             ("EVAL", source) if command == "apply" else ("EVALSHA", bundle.manifest()["commands"][command]["sha1"])
         )
     elif what == "once":
-        write = EventLog._write
+        append = EventLog.append
 
-        def forgetful(self: EventLog, connection: Any, board: int, head: int, drafts: Any, writer: str) -> Any:
-            renamed = [replace(draft, submission_id=f"{draft.submission_id}#{writer}") for draft in drafts]
-            return write(self, connection, board, head, renamed, writer)
+        def forgetful(self: EventLog, drafts: Any, seasons: Any = None) -> Any:
+            mark = secrets.token_hex(8)
+            renamed = [draft._replace(submission_id=f"{draft.submission_id}#{mark}") for draft in drafts]
+            return append(self, renamed, seasons)
 
-        EventLog._write = forgetful  # type: ignore[method-assign]
+        EventLog.append = forgetful  # type: ignore[method-assign]
     else:
         raise SystemExit(f"there is no sabotage {what!r}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -171,6 +172,7 @@ def test_flight_in_a_browser_brings_the_own_row(app: Flask, browser: Browser, mo
         tab.page.get_by_label("Country").select_option("NL")
         tab.page.get_by_role("button", name="Join").click()
         expect(tab.page.locator("live-leaderboard")).to_contain_text("You have no score here yet")
+        expect(tab.page.locator("live-leaderboard .period")).to_have_text(re.compile(r"Since \d+:\d0"))
         tab.complaints.clear()  # a user who is not ranked is not found, and browsers tell of that
         tab.page.get_by_role("button", name="Fly").click()
         expect(tab.page.locator("#told")).to_contain_text(f"{points} points\nround: rank 1")

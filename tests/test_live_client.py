@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -16,11 +17,13 @@ from flask_leaderboard.errors import StoreUnavailableError
 from flask_leaderboard.live.topics import Topic
 from flask_leaderboard.live.views import View
 from flask_leaderboard.rules.results import Entry
+from flask_leaderboard.web.live import clients
 from flask_leaderboard.web.live.client import Client
 from flask_leaderboard.web.live.clients import Clients
 from flask_leaderboard.web.live.live import Live
 from flask_leaderboard.web.live.wire import Wire
 from tests.live_mirror import Mirror
+from tests.waiting import until
 
 TOPIC = Topic("arena", "weekly", None, "sparse")
 
@@ -154,3 +157,33 @@ def test_a_failure_of_our_own_is_told_and_ends_the_connection(table: Table, capl
     table.say(type="subscribe", id="a")
     assert table.wire.sealed
     assert "ZeroDivisionError" in caplog.text
+
+
+class CountedGuest:
+    """Counts how often it is tended to, and how many are in each tick."""
+
+    def __init__(self, ticks: Counter[float]) -> None:
+        self.ticks = ticks
+        self.tended = 0
+
+    def tend(self, now: float) -> None:
+        self.tended += 1
+        self.ticks[now] += 1
+
+    def dismiss(self, retry_in_ms: int) -> None:
+        raise AssertionError("nothing ends here")
+
+
+def test_clients_are_tended_to_in_shares_and_none_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "TICK_SECONDS", 0.001)
+    monkeypatch.setattr(clients, "IDLE_TICKS", 1)
+    ticks: Counter[float] = Counter()
+    kept, guests = Clients(100), [CountedGuest(ticks) for _ in range(40)]
+    for guest in guests:
+        kept.enter(guest)
+    until(lambda: min(guest.tended for guest in guests) >= 5)
+    counts = [guest.tended for guest in guests]
+    for guest in guests:
+        kept.leave(guest)
+    assert max(ticks.values()) == len(guests) // clients.ROUND_TICKS + 1
+    assert max(counts) - min(counts) <= 2

@@ -205,7 +205,7 @@ class Client:
         received, wire.received = wire.received, 0
         if now > wire.cut_at or now - wire.heard_at > SILENCE * beat:
             wire.cut()
-        elif not self._bytes.spend(received):
+        elif received and not self._bytes.spend(received):
             self.refuse(refusal_of(MessageRateError("more is sent than may be: connect again, and send less")))
         elif not wire.pending:
             self._beat(now, beat)

@@ -11,7 +11,9 @@ from typing import Protocol
 from ...errors import ClientsError
 
 TICK_SECONDS = 0.5
-"""How often clients are tended to: how late a restart is told of, at most."""
+"""How late a restart is told of, at most."""
+ROUND_TICKS = 4
+"""All clients are tended to within so many of them, a share in each: else that costs as much as to write to all of them."""
 IDLE_TICKS = 20
 """After how many of them without a client the thread ends."""
 TOLD_AT_ONCE = 200
@@ -67,15 +69,18 @@ class Clients:
 
     def _tend(self) -> None:
         idle = 0
+        waiting: list[Guest] = []
         while not self._rests(idle):
             time.sleep(TICK_SECONDS)
             guests = list(self._guests)
             idle = 0 if guests else idle + 1
             if guests and is_ending():
                 self._dismiss(guests)
+            waiting, share = waiting or guests, len(guests) // ROUND_TICKS + 1
             now = time.monotonic()
-            for guest in guests:
+            for guest in waiting[:share]:
                 guest.tend(now)
+            del waiting[:share]
 
     def _rests(self, idle: int) -> bool:
         with self._lock:

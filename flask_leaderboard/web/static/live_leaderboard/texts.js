@@ -12,6 +12,7 @@ export const TEXTS = {
   weekly: "This week",
   monthly: "This month",
   week: "Week {week}, {year}",
+  since: "Since {time}",
   players: { one: "{count} player", other: "{count} players" },
   share: "You are in the top {share}",
   up: { one: "up {count} place", other: "up {count} places" },
@@ -68,6 +69,8 @@ export class Wording {
     if (week) return this.say("week", { week: Number(week), year });
     if (/^\d{4}-\d\d$/.test(id)) return this.#date(`${id}-01`, { year: "numeric", month: "long" });
     if (/^\d{4}-\d\d-\d\d$/.test(id)) return this.#date(id, { dateStyle: "full" });
+    const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(id)?.slice(1).map(Number);
+    if (parts) return this.say("since", { time: this.#moment(...parts) });
     return id;
   }
 
@@ -77,6 +80,14 @@ export class Wording {
     const better = Math.round(total * (1 - own.percentile / 100));
     const share = Math.min(100, Math.ceil((100 * (better + 1)) / total));
     return this.say("share", { share: this.percent.format(share / 100) });
+  }
+
+  /** Write an instant as the reader's clock has it; without the day where that is today. */
+  #moment(year, month, ...rest) {
+    const moment = new Date(Date.UTC(year, month - 1, ...rest));
+    const today = moment.toDateString() === new Date().toDateString();
+    const style = today ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" };
+    return new Intl.DateTimeFormat(this.locale, style).format(moment);
   }
 
   #date(day, options) {

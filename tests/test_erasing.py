@@ -22,6 +22,7 @@ from flask_leaderboard.errors import LogUnavailableError, StoreUnavailableError
 from flask_leaderboard.log.database import Database
 from flask_leaderboard.log.event_log import EventLog
 from flask_leaderboard.log.event_rows import EventRows
+from flask_leaderboard.log.short_way import ShortWay
 from flask_leaderboard.store.board_store import BoardStore
 from flask_leaderboard.store.calls import Caller
 from flask_leaderboard.store.users import Mark, Profile, Users
@@ -376,6 +377,7 @@ def test_an_event_that_is_being_written_is_removed_too(
     hub, other = open_hub(), open_hub()
     hub["arena"].submit("mary", 1)
     hub["other"].submit("bob", 1)
+    monkeypatch.setattr(ShortWay, "takes", lambda *_: False)  # the server does all of that at once
     known_ids = EventRows.known
     eraser = threading.Thread(target=other.erase, args=("mary",))
 

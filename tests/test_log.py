@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from flask import Flask
-from sqlalchemy import Connection, event, insert, text
+from sqlalchemy import Connection, event, insert, text, update
 from sqlalchemy.exc import OperationalError
 
 from flask_leaderboard import Board, Leaderboards
 from flask_leaderboard.errors import ConfigurationError, ConflictError, LogUnavailableError
+from flask_leaderboard.log.appending import Appender
 from flask_leaderboard.log.database import Database, database_url
 from flask_leaderboard.log.event_log import EventLog
 from flask_leaderboard.log.events import Draft, Logged
 from flask_leaderboard.log.migrating import VERSION_TABLE, current, newest, upgrade, upgrade_sql
-from flask_leaderboard.log.tables import events, metadata
+from flask_leaderboard.log.short_way import ShortWay
+from flask_leaderboard.log.tables import events, metadata, users
+from tests.databases import DatabaseServer
+from tests.waiting import until
 
 NOW = 1_763_424_000_000_000
 STRANGE = ("é", "e\u0301", "E", "e", "e ", "😀", "user'; --", "%s", "\\")
 
 
 def draft(user_id: str = "mary", points: Any = 1, identity: str | None = None, **more: Any) -> Draft:
-    return Draft("submit", user_id, points, more.pop("at", NOW), NOW, "increment", submission_id=identity, **more)
+    return Draft(
+        more.pop("kind", "submit"), user_id, points, more.pop("at", NOW), NOW, "increment", submission_id=identity, **more
+    )
 
 
 @pytest.fixture
 def log(database: Database) -> EventLog:
     return EventLog(Board("arena"), database)
+
+
+@pytest.fixture
+def postgresql(database_servers: Callable[[str], DatabaseServer], tmp_path: Path) -> Iterator[Database]:
+    database = Database(database_url(database_servers("postgresql").empty(), tmp_path))
+    database.migrate()
+    yield database
+    database.close()
 
 
 def numbers(outcomes: list[Any]) -> list[int]:
@@ -133,7 +148,10 @@ def test_writers_at_once_leave_no_gap_and_write_no_id_twice(database: Database) 
 
 
 @pytest.mark.parametrize("written", [True, False])
-def test_a_lost_reply_to_the_commit_is_looked_up(log: EventLog, database: Database, written: bool) -> None:
+def test_a_lost_reply_to_the_commit_is_looked_up(
+    log: EventLog, database: Database, monkeypatch: pytest.MonkeyPatch, written: bool
+) -> None:
+    monkeypatch.setattr(ShortWay, "takes", lambda *_: False)
     log.append([draft()])
     armed = [True]
 
@@ -158,6 +176,105 @@ def test_a_lost_reply_to_the_commit_is_looked_up(log: EventLog, database: Databa
     finally:
         event.remove(database.engine, "commit", lose_reply)
     assert log.head() == (3 if written else 1)
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_a_lost_reply_on_the_short_way_is_looked_up(postgresql: Database, monkeypatch: pytest.MonkeyPatch, written: bool) -> None:
+    log = EventLog(Board("arena"), postgresql)
+    log.append([draft("ann", identity="m1"), draft("ann", identity="m2")])
+    write = ShortWay.write
+
+    def lose_reply(*args: Any) -> Any:
+        if written:
+            write(*args)
+        raise OperationalError("COMMIT", None, Exception("the connection was lost"))
+
+    monkeypatch.setattr(ShortWay, "write", lose_reply)
+    drafts = [
+        draft("bob"),
+        draft("ann", identity="m1"),
+        draft("bob", identity="m3"),
+        draft("ann", 2, identity="m2"),
+        draft("cid"),
+    ]
+    if written:
+        first, known, second, conflict, third = log.append(drafts)
+        assert [first, known, second, third] == [Logged(3), Logged(1, known=True), Logged(4), Logged(5)]
+        assert isinstance(conflict, ConflictError)
+    else:
+        with pytest.raises(LogUnavailableError):
+            log.append(drafts)
+    assert log.head() == (5 if written else 2)
+
+
+def test_both_ways_write_and_answer_the_same(postgresql: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = [
+        [draft(user, 7, f"match {user}", at=NOW + 1, segments=("country=NL", "league=ü")) for user in STRANGE],
+        [draft(), draft("bob", -3, "m1"), draft("bob", 0, "match e"), draft("e", 7, "match e"), draft("e", 8, "match e ")],
+        [draft("e ", 8, "match e "), draft("ann", 1, "m1"), draft("ann", 1, "m2", at=NOW - 9)],
+    ]
+    answers, contents = [], []
+    for name, takes in (("short", ShortWay.takes), ("long", lambda *_: False)):
+        monkeypatch.setattr(ShortWay, "takes", takes)
+        log = EventLog(Board(name), postgresql)
+        answers.append([log.append(batch) for batch in batches])
+        log.note_refusals([(1, "score_range")])
+        answers[-1].append(log.append(batches[0]))
+        contents.append([event._replace(user=0) for event in log.read(0, 100)])
+    assert repr(answers[0]) == repr(answers[1])
+    assert contents[0] == contents[1]
+    assert answers[0][-1][0] == Logged(1, known=True, refused="score_range")
+
+
+def test_plain_submissions_go_the_short_way(postgresql: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = EventLog(Board("arena"), postgresql)
+    log.append([draft(user_name="Mary")])
+    monkeypatch.setattr(Appender, "_write_long", None)
+    assert numbers(log.append([draft(identity="m1"), draft("bob"), draft(user_name="Mary")])) == [2, 3, 4]
+    for other in (draft(user_name="Maria"), draft("cid", user_name="Cid"), draft(too_late=True), draft(kind="remove")):
+        with pytest.raises(TypeError):
+            log.append([other])
+    assert log.head() == 4
+
+
+def test_the_short_way_writes_nothing_of_who_is_erased_meanwhile(postgresql: Database) -> None:
+    log, outcomes = EventLog(Board("arena"), postgresql), list[Any]()
+    log.append([draft()])
+
+    def append() -> None:
+        try:
+            log.append([draft("bob"), draft()])
+        except LogUnavailableError as error:
+            outcomes.append(error)
+
+    with postgresql.begin() as connection:
+        log.lock(connection, log.board_row())
+        connection.execute(update(users).where(users.c.user_id == "mary").values(user_id=None))
+        writer = threading.Thread(target=append)
+        writer.start()
+        until(lambda: _waiting(postgresql) == 1)
+    writer.join(30)
+    assert "taken out" in str(outcomes)
+    assert log.head() == 1
+    assert log.append([draft()]) == [Logged(2)]
+    assert [event.nameless for event in log.read(0, 10)] == [True, False]
+
+
+def _waiting(database: Database) -> Any:
+    with database.begin() as connection:
+        return connection.scalar(text("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
+
+
+def test_the_short_way_finds_its_indexes_in_small_tables(postgresql: Database) -> None:
+    """A server keeps its plan while the tables grow: one that goes through a table would slow down every submission for ever."""
+    short, words = ShortWay(Board("arena"), postgresql, ()), {}
+    words = short.words([draft(identity="m1")]) | {"board": 1, "writer": "w", "windows": "", "seasons": ""}
+    with postgresql.begin() as connection, postgresql.driven(connection) as driver:
+        for statement in short.statements:
+            driver.execute("SET plan_cache_mode = force_generic_plan")
+            plan = "\n".join(row[0] for row in driver.execute(f"EXPLAIN {statement}", words))
+            assert "Seq Scan" not in plan
+            assert "number_board" not in plan
 
 
 def test_migrations_make_the_tables_of_the_code(empty_database: Database) -> None:

@@ -16,8 +16,9 @@ from ..errors import (
     SegmentLimitError,
     StoreUnavailableError,
 )
+from ..log.appending import OutdatedPlan
 from ..log.archive import Archive
-from ..log.event_log import EventLog, OutdatedPlan
+from ..log.event_log import EventLog
 from ..log.events import Draft, Logged, check_labels
 from ..log.totals import Totals
 from ..rules.board import Board

@@ -126,6 +126,22 @@ class Database:
                 f"the log can't be reached ({_told(error)}): see that the database runs and LEADERBOARD_DATABASE_URL is right"
             ) from error
 
+    @property
+    def driver(self) -> str:
+        """The kind of database and its driver, as URLs name them."""
+        return f"{self.engine.dialect.name}+{self.engine.dialect.driver}"
+
+    @contextmanager
+    def driven(self, connection: Connection) -> Iterator[Any]:
+        """Give the driver's own connection behind one, for what takes too long by way of SQLAlchemy."""
+        own: Any = connection.connection.dbapi_connection
+        try:
+            yield own
+        except self.engine.dialect.loaded_dbapi.Error as error:
+            if self.engine.dialect.is_disconnect(error, own, None):
+                connection.invalidate(error)
+            raise DBAPIError(None, None, error) from error
+
     def insert_new(self, table: Table) -> Insert:
         """Give an insert that passes over rows that are there already."""
         if self.engine.dialect.name == "postgresql":

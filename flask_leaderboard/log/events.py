@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from ..errors import IdentityError
@@ -13,8 +12,7 @@ Kind = Literal["submit", "remove"]
 NAMELESS = "\x1f"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """An event that has no number yet. `segments` are labels such as ``country=NL``.
 
     One that is `too_late` is only looked up: it may have been logged before, by its submission id.
@@ -37,8 +35,7 @@ class Draft:
         return _fact(self.points, self.update)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """An event of the log. `user` is the key of the user's row.
 
     The `user_id` of one who was erased is a stand-in that no player can have, once the log does not know it any more.
@@ -81,11 +78,10 @@ class Numbered(NamedTuple):
 
     def taken_from(self, time: int) -> Numbered:
         """Give it as one that was taken at a time or later."""
-        return self if self.draft.taken_at >= time else self._replace(draft=replace(self.draft, taken_at=time))
+        return self if self.draft.taken_at >= time else self._replace(draft=self.draft._replace(taken_at=time))
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(NamedTuple):
     """What became of a draft: its number, whether the log had it before, and with which code the fold had refused it then."""
 
     number: int

@@ -30,7 +30,7 @@ class SeasonBook:
         self._board = board
         self._database = database
         self._locked = locked
-        self._windows = [window.name for window in board.windows if isinstance(window, Season)]
+        self.windows = [window.name for window in board.windows if isinstance(window, Season)]
 
     def read(self) -> Record:
         """Give all seasons. The head is asked for first: what begins or ends behind it changes nothing up to there."""
@@ -64,14 +64,14 @@ class SeasonBook:
 
     def insist(self, connection: Connection, board: int, expected: Iterable[tuple[str, str]]) -> None:
         """Refuse to go on where other seasons run than these, given as window and name; the board's lock is held."""
-        if not self._windows:
+        if not self.windows:
             return
         running = {(season.window, season.name) for season in self._running(connection, board).values()}
         if running != set(expected):
             raise SeasonError("a season began or ended meanwhile: read the seasons again and repeat the call")
 
     def _running(self, connection: Connection, board: int) -> dict[str, Played]:
-        query = select(seasons).where(seasons.c.board == board, seasons.c.end.is_(None), seasons.c.window.in_(self._windows))
+        query = select(seasons).where(seasons.c.board == board, seasons.c.end.is_(None), seasons.c.window.in_(self.windows))
         return {row.window: _played(row) for row in connection.execute(query)}
 
 

@@ -91,13 +91,15 @@ versions = Table(
     Column("what", String(16), primary_key=True),
     Column("version", BigInteger, nullable=False, comment="the latest given; locked while one is"),
 )
+# The two tables that every submission writes to have no foreign keys: PostgreSQL would lock the rows they name, row by row, which
+# takes longer than all the rest. Rows of boards and users are never deleted.
 events = Table(
     "leaderboard_event",
     metadata,
-    Column("board", Integer, ForeignKey(boards.c.id), primary_key=True, autoincrement=False),
+    Column("board", Integer, primary_key=True, autoincrement=False),
     Column("number", BigInteger, primary_key=True, autoincrement=False),
     Column("kind", String(16), nullable=False),
-    Column("user", Surrogate, ForeignKey(users.c.id), nullable=False),
+    Column("user", Surrogate, nullable=False),
     Column("points_integer", BigInteger, nullable=True),
     Column("points_float", Double(), nullable=True),
     Column("at", BigInteger, nullable=False, comment="when the points were won"),
@@ -111,12 +113,12 @@ events = Table(
 submission_ids = Table(
     "leaderboard_submission_id",
     metadata,
-    Column("board", Integer, ForeignKey(boards.c.id), primary_key=True, autoincrement=False),
-    Column("user", Surrogate, ForeignKey(users.c.id), primary_key=True, autoincrement=False),
+    Column("board", Integer, primary_key=True, autoincrement=False),
+    Column("user", Surrogate, primary_key=True, autoincrement=False),
     Column("submission_id", Bytewise(255), primary_key=True),
     Column("number", BigInteger, nullable=False),
     Column("fact", String(64), nullable=False, comment="points and update it was used with"),
-    Index(None, "board", "number"),
+    Index(None, "number", "board"),  # this way round nobody takes it for the primary key while the tables are small
 )
 seasons = Table(
     "leaderboard_season",

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import random
+import secrets
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,13 +83,14 @@ def sabotage(what: str) -> None:
         JournalStanding.look = JournalStanding.insist = lambda self, **_: None  # type: ignore[method-assign]
         change_script("submit", "if seq < number then")
     elif what == "once":
-        write = EventLog._write
+        append = EventLog.append
 
-        def forgetful(self: EventLog, connection: Any, board: int, head: int, drafts: Any, writer: str) -> Any:
-            renamed = [replace(draft, submission_id=f"{draft.submission_id}#{writer}") for draft in drafts]
-            return write(self, connection, board, head, renamed, writer)
+        def forgetful(self: EventLog, drafts: Any, seasons: Any = None) -> Any:
+            mark = secrets.token_hex(8)
+            renamed = [draft._replace(submission_id=f"{draft.submission_id}#{mark}") for draft in drafts]
+            return append(self, renamed, seasons)
 
-        EventLog._write = forgetful  # type: ignore[method-assign]
+        EventLog.append = forgetful  # type: ignore[method-assign]
     else:
         raise SystemExit(f"there is no sabotage {what!r}")
 

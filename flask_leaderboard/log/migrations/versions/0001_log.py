@@ -27,10 +27,10 @@ def upgrade() -> None:
     )
     op.create_table(
         "leaderboard_event",
-        sa.Column("board", sa.Integer, sa.ForeignKey("leaderboard_board.id"), primary_key=True, autoincrement=False),
+        sa.Column("board", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("kind", sa.String(16), nullable=False),
-        sa.Column("user", Surrogate, sa.ForeignKey("leaderboard_user.id"), nullable=False),
+        sa.Column("user", Surrogate, nullable=False),
         sa.Column("points_integer", sa.BigInteger, nullable=True),
         sa.Column("points_float", sa.Double(), nullable=True),
         sa.Column("at", sa.BigInteger, nullable=False, comment="when the points were won"),
@@ -45,10 +45,10 @@ def upgrade() -> None:
     op.create_index("ix_leaderboard_event_board_user_number", "leaderboard_event", ["board", "user", "number"])
     op.create_table(
         "leaderboard_submission_id",
-        sa.Column("board", sa.Integer, sa.ForeignKey("leaderboard_board.id"), primary_key=True, autoincrement=False),
-        sa.Column("user", Surrogate, sa.ForeignKey("leaderboard_user.id"), primary_key=True, autoincrement=False),
+        sa.Column("board", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("user", Surrogate, primary_key=True, autoincrement=False),
         sa.Column("submission_id", Bytewise(255), primary_key=True),
         sa.Column("number", sa.BigInteger, nullable=False),
         sa.Column("fact", sa.String(64), nullable=False, comment="points and update it was used with"),
     )
-    op.create_index("ix_leaderboard_submission_id_board_number", "leaderboard_submission_id", ["board", "number"])
+    op.create_index("ix_leaderboard_submission_id_number_board", "leaderboard_submission_id", ["number", "board"])

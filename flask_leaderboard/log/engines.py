@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import NoSuchModuleError
+from sqlalchemy.exc import DisconnectionError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
 
 from ..errors import ConfigurationError
@@ -21,6 +22,8 @@ PATIENCE: dict[str, dict[str, Any]] = {
     "mysqldb": _CONNECT,
 }
 """How long drivers wait for a host that is gone: without an end, or for some minutes, if they are not told."""
+RESTED_SECONDS = 1.0
+USED = "leaderboard_used"
 ISOLATION = "READ COMMITTED"
 """What is read under the board's lock must be as it is now."""
 WRITE_AHEAD = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
@@ -36,12 +39,32 @@ def make_engine(url: URL) -> Engine:
         if url.get_backend_name() == "sqlite":
             return _make_sqlite_engine(url, WRITE_AHEAD)
         own = {name: value for name, value in PATIENCE.get(url.get_driver_name(), {}).items() if name not in url.query}
-        return create_engine(url, pool_pre_ping=True, pool_recycle=1800, isolation_level=ISOLATION, connect_args=own)
+        engine = create_engine(url, pool_recycle=1800, isolation_level=ISOLATION, connect_args=own)
     except (ImportError, NoSuchModuleError) as error:
         raise ConfigurationError(
             f"LEADERBOARD_DATABASE_URL needs a driver that is not here ({error}):"
             ' install "flask-leaderboard[postgresql]" or "flask-leaderboard[mysql]"'
         ) from error
+    _ping_rested(engine)
+    return engine
+
+
+def _ping_rested(engine: Engine) -> None:
+    """Ask connections that were not used for a while whether they live: to ask before each use takes as long as a statement."""
+
+    def check(connection: Any, record: Any, _fairy: Any) -> None:
+        if time.monotonic() - record.info.get(USED, -RESTED_SECONDS) < RESTED_SECONDS:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error as error:
+            raise DisconnectionError from error
+
+    def note_use(_connection: Any, record: Any) -> None:
+        record.info[USED] = time.monotonic()
+
+    event.listen(engine, "checkout", check)
+    event.listen(engine, "checkin", note_use)
 
 
 def borrow_engine(host: Engine) -> Engine:

@@ -39,8 +39,8 @@ Leaderboard.submit_many = lambda *words, **more: left.pop()(*words, **more)
 """
 DIE_AFTER_THE_COMMIT_OF_THE_SECOND_BATCH = """
 from flask_leaderboard.engine.folding import Folder
-left = [die, Folder.fold]
-Folder.fold = lambda *words: left.pop()(*words)
+left = [die, Folder.begin]
+Folder.begin = lambda *words: left.pop()(*words)
 """
 DIE_BEFORE_THE_RENAME = "Path.replace = die"
 

@@ -213,13 +213,13 @@ def test_what_another_process_left_in_the_log_is_folded_before(valkey: Redis, ke
 def _fold_elsewhere(board: Leaderboard, other: Leaderboard) -> None:
     """Let another process fold what a board writes, before it does so itself."""
     folder, elsewhere = (cast(Any, item)._ledger.folder for item in (board, other))
-    fold = folder.fold
+    begin = folder.begin
 
     def late(*args: Any) -> Any:
         elsewhere.catch_up()
-        return fold(*args)
+        return begin(*args)
 
-    folder.fold = late
+    folder.begin = late
 
 
 def test_an_event_that_another_process_folded_is_pending(valkey: Redis, keep: Callable[..., Leaderboard]) -> None:
@@ -304,7 +304,7 @@ def _die_before_folding(board: Leaderboard, submission: Submission) -> None:
         raise Killed
 
     ledger: Any = board._ledger
-    ledger.folder.fold = killed
+    ledger.folder.begin = killed
     with pytest.raises(Killed):
         board.submit_many([submission])
 

@@ -275,7 +275,7 @@ def test_ending_a_season_folds_what_is_left_before_it_sets_the_expiry(keep: Keep
     def killed(*_: Any) -> None:
         raise Killed
 
-    dying_ledger.folder.fold = killed
+    dying_ledger.folder.begin = killed
     with pytest.raises(Killed):
         dying.submit_many([Submission("bob", 3, segments={"country": "BE"})])
     board.end_season()

@@ -23,8 +23,8 @@ from ..rules.board import Board
 from ..rules.instants import FUTURE_SKEW, MICROSECONDS
 from ..rules.results import Receipt
 from ..store.board_store import BoardStore
-from .folding import Entry, Folder
-from .ledger import Ledger, Outcome, Planned, refused_before, unknown
+from .folding import Entry, Folder, Settle
+from .ledger import Ledger, Outcome, Planned, Sent, refused_before, unknown
 from .places import Places
 from .standing import Standing
 
@@ -201,9 +201,12 @@ class CoalescingLedger(Ledger):
         self._coalescer = Coalescer(self._board, self._store, self.log, self.folder)
         return CoalescingStanding(self._board, self._store, self.log, self.folder, self._coalescer, self._clock)
 
-    def _bring(self, new: Sequence[Entry], last: int, ranks: bool, lines: dict[int, bytes]) -> None:
-        if last:
-            self._coalescer.expect(last)
+    def _begin(self, new: Sequence[Entry], ranks: bool) -> Settle:
+        return lambda lines: None
+
+    def _take_in(self, sent: Sent) -> None:
+        if sent.last:
+            self._coalescer.expect(sent.last)
 
     def _duplicate(self, item: Planned, logged: Logged, ranks: bool) -> Outcome:
         """Tell how a user stands only where Redis has what was sent before; whether it was refused is looked up behind that."""

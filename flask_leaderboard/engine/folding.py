@@ -17,14 +17,17 @@ from ..rules.scores import number_text
 from ..rules.spots import Spots
 from ..rules.windows import Period, Season, Window
 from ..store.batch import Batch
-from ..store.board_store import BoardStore
+from ..store.board_store import Applied, BoardStore
 from ..store.rankings import Ranking
 from ..store.receipts import refusal_of
 from ..store.terms import write_data
 from .places import Places
 
-GAP_SECONDS = 0.05
+GAP_SECONDS = 0.1
 """How long events that another process has written are waited for before they are folded in its place."""
+SHORTEST_PAUSE = 0.0005
+LONGEST_PAUSE = 0.01
+"""Between two looks whether they are there: most are about to be folded, within a millisecond or two."""
 LONGEST_CATCH_UP_SECONDS = 1.0
 PATIENCE_SECONDS = 0.2
 """How long a thread waits for another one that catches up: as long as a few events take, not as many do."""
@@ -36,6 +39,10 @@ SINCE = "since"
 """In the board's hash: the log's last event when Redis began to be filled from nothing."""
 LENT_US = 3600 * MICROSECONDS
 _logger = logging.getLogger("flask_leaderboard")
+
+
+Settle = Callable[[dict[int, bytes]], None]
+"""Takes in the receipts of events that were sent, by their numbers."""
 
 
 class Entry(NamedTuple):
@@ -74,14 +81,39 @@ class Folder:
 
     def fold(self, entries: Sequence[Entry], kind: str, lines: dict[int, bytes]) -> None:
         """Fold events without gaps between them; what lies before is folded first. `lines` gets their receipts by number."""
-        for part, batch in self._batches(entries, kind):
-            _, replies = self._store.apply(batch, part[0].number)
-            if replies is None:
-                self.reach(part[0].number - 1)
-                _, replies = self._store.apply(batch, part[0].number)
-            if replies is None:
-                raise StoreUnavailableError("Redis is being brought up to date")
-            lines.update(zip((entry.number for entry in part), replies, strict=True))
+        self.begin(entries, kind)(lines)
+
+    def begin(self, entries: Sequence[Entry], kind: str) -> Settle:
+        """Send events to be folded, and give what takes in their receipts: until it is called, Redis works by itself."""
+        batches = list(self._batches(entries, kind))
+        answers = self._begin((batch, part[0].number) for part, batch in batches)
+
+        def settle(lines: dict[int, bytes]) -> None:
+            for (part, batch), (_, replies) in zip(batches, answers(), strict=True):
+                found = self._fold_behind(part, batch) if replies is None else replies
+                lines.update(zip((entry.number for entry in part), found, strict=True))
+
+        return settle
+
+    def _begin(self, batches: Iterable[tuple[Batch, int]]) -> Callable[[], list[Applied]]:
+        """Send batches with their first numbers; why that failed is told to who waits for the answers."""
+        try:
+            return self._store.begin_apply(batches)
+        except StoreUnavailableError as error:
+            failure = error
+
+        def fail() -> list[Applied]:
+            raise failure
+
+        return fail
+
+    def _fold_behind(self, part: Sequence[Entry], batch: Batch) -> list[bytes]:
+        """Fold what lies before some events, then them."""
+        self.reach(part[0].number - 1)
+        _, replies = self._store.apply(batch, part[0].number)
+        if replies is None:
+            raise StoreUnavailableError("Redis is being brought up to date")
+        return replies
 
     def removal(self, number: int, event: Draft | Event) -> Entry:
         """Give a removal with the rankings it touches: which there are depends on the segments of all events before it."""
@@ -96,12 +128,13 @@ class Folder:
 
         Where events wait for the end of an interval, nobody is about to fold them.
         """
-        deadline = time.monotonic() + (0.0 if self._board.coalesce_ms else GAP_SECONDS)
-        while time.monotonic() < deadline:
-            if self._store.number() >= number:
+        deadline, pause = time.monotonic() + (0.0 if self._board.coalesce_ms else GAP_SECONDS), SHORTEST_PAUSE
+        while self._store.number() < number:
+            if time.monotonic() >= deadline:
+                self.catch_up(through=number)
                 return
-            time.sleep(GAP_SECONDS / 10)
-        self.catch_up(through=number)
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     def catch_up(self, through: int = LAST) -> None:
         """Fold what the log has up to a number and Redis has not; say so where it takes long, the next call goes on."""

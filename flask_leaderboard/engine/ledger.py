@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from ..errors import (
     ClosedPeriodError,
     LeaderboardError,
+    LogUnavailableError,
     ScoreRangeError,
     SeasonError,
     SegmentLimitError,
     StoreUnavailableError,
 )
+from ..log.appending import Outcome as Answer
 from ..log.appending import OutdatedPlan
 from ..log.archive import Archive
+from ..log.bulk import parts
 from ..log.event_log import EventLog
 from ..log.events import Draft, Logged, check_labels
 from ..log.totals import Totals
@@ -29,7 +32,7 @@ from ..store.board_store import BoardStore
 from ..store.rankings import Ranking
 from ..store.receipts import read_receipt, refusal_of
 from .duties import Chores
-from .folding import Entry, Folder
+from .folding import Entry, Folder, Settle
 from .limiting import Limit
 from .places import Places
 from .planning import Planner
@@ -38,6 +41,8 @@ from .standing import Standing
 from .tail import NoTail
 
 Outcome = Receipt | LeaderboardError
+SUBMISSIONS_A_PART = 250
+"""Go into one transaction: enough to be cheap, and few enough that Redis soon has something to do."""
 _REFUSALS: dict[str, type[LeaderboardError]] = {kind.code: kind for kind in (ScoreRangeError, SegmentLimitError)}
 _logger = logging.getLogger("flask_leaderboard")
 
@@ -49,6 +54,16 @@ class Planned(NamedTuple):
     targets: tuple[Ranking, ...]
     closed: tuple[str, ...]
     too_late: ClosedPeriodError | None = None
+
+
+class Sent(NamedTuple):
+    """Submissions by their places, what the log says of them, its last number then, and what takes in what Redis says."""
+
+    items: Sequence[tuple[int, Planned]]
+    logged: Sequence[Answer]
+    last: int
+    settle: Settle
+    lines: dict[int, bytes]
 
 
 class Ledger:
@@ -77,16 +92,19 @@ class Ledger:
         running = self._seasons.running
         planned = self._plan_all(dict(enumerate(submissions)), now, running, outcomes)
         outcomes.update(self._limit.refusals({place: item.draft for place, item in planned.items()}, now))
-        left = {place: item for place, item in planned.items() if place not in outcomes}
+        left = wanted = {place: item for place, item in planned.items() if place not in outcomes}
         while left:
             try:
-                outcomes.update(zip(left, self._write(list(left.values()), ranks, running), strict=True))
-                break
-            except SeasonError:  # one began or ended since we looked, and nothing was written
+                self._write(left, ranks, running, outcomes)
+            except SeasonError:  # one began or ended since we looked, and nothing more was written
                 running = self._seasons.refresh()
             except OutdatedPlan as outdated:  # periods have been closed since
                 now = max(now, outdated.closed_until)
-            left = self._plan_all({place: submissions[place] for place in left}, now, running, outcomes)
+            except LogUnavailableError as error:
+                if wanted.keys().isdisjoint(outcomes):
+                    raise
+                outcomes.update((place, LogUnavailableError(str(error))) for place in left if place not in outcomes)
+            left = self._plan_all({place: submissions[place] for place in left if place not in outcomes}, now, running, outcomes)
         return [outcomes[place] for place in range(len(submissions))]
 
     def check(self, submission: Submission, now: int) -> None:
@@ -172,28 +190,50 @@ class Ledger:
         )
         return Planned(draft, checked.targets, checked.closed, checked.too_late)
 
-    def _write(self, planned: Sequence[Planned], ranks: bool, running: Running) -> list[Outcome]:
-        lines: dict[int, bytes] = {}
+    def _write(self, planned: Mapping[int, Planned], ranks: bool, running: Running, outcomes: dict[int, Outcome]) -> None:
+        """Write submissions in parts, the log taking the next one while Redis works; their outcomes go by their places."""
+        sent: Sent | None = None
         with self._turn:
-            logged = self.log.append([item.draft for item in planned], running.names)
-            last = max((found.number for found in logged if isinstance(found, Logged)), default=0)
-            new = [
-                Entry(found.number, item.draft, item.targets)
-                for item, found in zip(planned, logged, strict=True)
-                if isinstance(found, Logged) and not found.known
-            ]
-            self._bring(new, last, ranks, lines)
-        self.folder.note_refusals(lines.items())
-        return [self._outcome(item, found, lines, ranks) for item, found in zip(planned, logged, strict=True)]
+            try:
+                for items in parts(list(planned.items()), SUBMISSIONS_A_PART):
+                    logged = self.log.append([item.draft for _, item in items], running.names)
+                    before, sent = sent, None
+                    if before is not None:
+                        self._take_in(before)
+                    sent = self._send(items, logged, ranks)
+                    if before is not None:
+                        outcomes.update(self._outcomes(before, ranks))
+            finally:
+                if sent is not None:
+                    self._take_in(sent)
+                    outcomes.update(self._outcomes(sent, ranks))
+
+    def _send(self, items: Sequence[tuple[int, Planned]], logged: Sequence[Answer], ranks: bool) -> Sent:
+        """Send to Redis what was just logged."""
+        last = max((found.number for found in logged if isinstance(found, Logged)), default=0)
+        new = [
+            Entry(found.number, item.draft, item.targets)
+            for (_, item), found in zip(items, logged, strict=True)
+            if isinstance(found, Logged) and not found.known
+        ]
+        return Sent(items, logged, last, self._begin(new, ranks), {})
+
+    def _begin(self, new: Sequence[Entry], ranks: bool) -> Settle:
+        return self.folder.begin(new, self._kind(ranks))
+
+    def _take_in(self, sent: Sent) -> None:
+        with self._folding(sent.last):
+            sent.settle(sent.lines)
+
+    def _outcomes(self, sent: Sent, ranks: bool) -> Iterator[tuple[int, Outcome]]:
+        """Give what became of submissions, each with its place."""
+        self.folder.note_refusals(sent.lines.items())
+        for (place, item), found in zip(sent.items, sent.logged, strict=True):
+            yield place, self._outcome(item, found, sent.lines, ranks)
 
     def _watch(self) -> Standing:
         """Give what watches how far Redis is."""
         return Standing(self._store, self.log, self.folder)
-
-    def _bring(self, new: Sequence[Entry], last: int, ranks: bool, lines: dict[int, bytes]) -> None:
-        """Bring what was just logged to Redis."""
-        with self._folding(last):
-            self.folder.fold(new, self._kind(ranks), lines)
 
     def _kind(self, ranks: bool) -> str:
         return self._board.ranking if ranks else "-"

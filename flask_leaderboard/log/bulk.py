@@ -25,9 +25,9 @@ ROWS_A_STATEMENT = 1000
 T = TypeVar("T")
 
 
-def parts(values: Sequence[T]) -> Iterable[Sequence[T]]:
-    """Cut values into parts small enough for one statement."""
-    return (values[first : first + ROWS_A_STATEMENT] for first in range(0, len(values), ROWS_A_STATEMENT))
+def parts(values: Sequence[T], most: int = ROWS_A_STATEMENT) -> Iterable[Sequence[T]]:
+    """Cut values into parts, small enough for one statement if nothing else is said."""
+    return (values[first : first + most] for first in range(0, len(values), most))
 
 
 def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..rules.scores import Number, number_text
 from ..rules.segments import Segment
 from ..rules.windows import Period, Window
 from .batch import Batch
-from .calls import Arg, Caller, Commands
+from .calls import Arg, Call, Caller, Commands
 from .guards import Guard, Trusting
 from .ids import IdMemory
 from .journal import Journal
@@ -29,6 +29,13 @@ from .submit_stream import SubmitStream
 from .terms import Terms
 
 LEAST, CLOSED_UNTIL = "least", "closed_until"
+Applied = tuple[int, list[bytes] | None]
+"""The number that the board stands at, and the receipts; none where earlier entries are missing."""
+
+
+def _read_applied(reply: Sequence[Any]) -> Applied:
+    number, state, *lines = reply
+    return number, None if state == b"gap" else lines
 
 
 def _bound(value: Number | None) -> str:
@@ -76,13 +83,19 @@ class BoardStore:
             self.guard.insist()
             yield stream
 
-    def apply(self, batch: Batch, first: int, *, board_key: str | None = None) -> tuple[int, list[bytes] | None]:
+    def apply(self, batch: Batch, first: int, *, board_key: str | None = None) -> Applied:
         """Fold log entries from number `first` on; None in place of receipts where earlier ones are missing."""
-        keys, number_word = batch.keys(self.keys.board, self.terms.apply_keys(batch)), self.terms.first(first)
+        return _read_applied(self._call("apply", *self._applying(batch, first, board_key)))
+
+    def begin_apply(self, batches: Iterable[tuple[Batch, int]]) -> Callable[[], list[Applied]]:
+        """Send batches of log entries, each with its first number; give what waits for the answers."""
+        replies = self._caller.begin("apply", [self._applying(batch, first, None) for batch, first in batches])
+        return lambda: [_read_applied(reply) for reply in replies()]
+
+    def _applying(self, batch: Batch, first: int, board_key: str | None) -> Call:
         if board_key is not None:  # beside the board nobody is told
-            keys, number_word = batch.keys(board_key), str(first)
-        number, state, *lines = self._call("apply", keys, batch.args(number_word))
-        return number, None if state == b"gap" else lines
+            return batch.keys(board_key), batch.args(str(first))
+        return batch.keys(self.keys.board, self.terms.apply_keys(batch)), batch.args(self.terms.first(first))
 
     def admit(self, user_ids: Sequence[str], limit: int, now: int) -> list[bytes]:
         """Count a submission of each of these users in this minute; ``admitted``, or a refusal above the limit, for each."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from hiredis import pack_command
@@ -17,6 +18,8 @@ from .gate import Gate
 from .sharing import Shared
 
 Arg = str | bytes | int
+Call = tuple[Sequence[str], Sequence[Arg]]
+"""The keys and arguments of a command."""
 Commands = Sequence[Sequence[Arg]]
 Packed = tuple[bytes, ...]
 Calls = Shared[Packed, list[Any]]
@@ -147,6 +150,45 @@ class Caller:
         """Send plain Redis commands together; give their replies as Redis writes them."""
         return [_checked(reply) for reply in self._send(self._writes, commands)]
 
+    def begin(self, command: str, calls: Sequence[Call]) -> Callable[[], list[Any]]:
+        """Send calls of a command, to be run in their order; give what waits for their replies. It must be called, once."""
+        if not self._shared:
+            return lambda: [self.call(command, *call) for call in calls]
+        packed = [pack((*self.dialect.words(command), len(keys), *keys, *args)) for keys, args in calls]
+        connection = self._send_ahead(packed)
+
+        def replies() -> list[Any]:
+            found = self._take_in(connection, len(packed))
+            if any(isinstance(reply, ResponseError) and self.dialect.is_missing(reply) for reply in found):
+                return [self.call(command, *call) for call in calls]
+            return [_checked(reply) for reply in found]
+
+        return replies
+
+    def _send_ahead(self, packed: Sequence[bytes]) -> Any:
+        """Send calls, and give the connection that their replies will come from."""
+        pool = self.client.connection_pool
+        with self.gate:
+            connection: Any = pool.get_connection()
+            try:
+                connection.send_packed_command([b"".join(packed)])
+            except BaseException:
+                connection.disconnect()
+                pool.release(connection)
+                raise
+            return connection
+
+    def _take_in(self, connection: Any, count: int) -> list[Any]:
+        """Read so many replies, and let the connection go."""
+        with self.gate:
+            try:
+                return [_reply(connection) for _ in range(count)]
+            except BaseException:
+                connection.disconnect()  # replies that nobody has read must not meet the next call
+                raise
+            finally:
+                self.client.connection_pool.release(connection)
+
     def _call(self, shared: Calls, command: str, keys: Sequence[str], args: Sequence[Arg], *others: Sequence[Arg]) -> list[Any]:
         words = (*self.dialect.words(command), len(keys), *keys, *args)
         first, *rest = self._send(shared, (words, *others))
@@ -176,17 +218,9 @@ class Caller:
 
     def _send_together(self, calls: Sequence[Packed]) -> list[list[Any]]:
         """Send the commands of several calls down one connection, then read all replies."""
-        pool = self.client.connection_pool
-        with self.gate:
-            connection: Any = pool.get_connection()
-            try:
-                connection.send_packed_command([b"".join(packed for call in calls for packed in call)])
-                return [[_reply(connection) for _ in call] for call in calls]
-            except BaseException:
-                connection.disconnect()  # replies that nobody has read must not meet the next call
-                raise
-            finally:
-                pool.release(connection)
+        packed = [words for call in calls for words in call]
+        replies = iter(self._take_in(self._send_ahead(packed), len(packed)))
+        return [list(islice(replies, len(call))) for call in calls]
 
 
 def pack(words: Sequence[Arg]) -> bytes:

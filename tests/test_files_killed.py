@@ -39,7 +39,7 @@ Leaderboard.submit_many = lambda *words, **more: left.pop()(*words, **more)
 """
 DIE_AFTER_THE_COMMIT_OF_THE_SECOND_BATCH = """
 from flask_leaderboard.engine.folding import Folder
-left = [die, Folder.begin]
+left = [die, *[Folder.begin] * 7]  # a batch is four parts
 Folder.begin = lambda *words: left.pop()(*words)
 """
 DIE_BEFORE_THE_RENAME = "Path.replace = die"

@@ -15,8 +15,9 @@ def limit_body(request: Request, most_bytes: int) -> None:
     """Let a request's body have at most so many bytes, or as many as the host allows if those are less."""
     host_limit = request.max_content_length
     most = most_bytes if host_limit is None else min(host_limit, most_bytes)
-    if request.content_length is not None and request.content_length > most:
-        raise RequestEntityTooLarge(f"the body has {request.content_length} bytes: send at most {most}")
+    length = request.content_length  # works it out anew each time
+    if length is not None and length > most:
+        raise RequestEntityTooLarge(f"the body has {length} bytes: send at most {most}")
     request.max_content_length = most
 
 

@@ -252,6 +252,68 @@ def test_an_id_twice_in_one_batch_is_a_duplicate(valkey: Redis, keep: Callable[.
     assert counted == [first]
 
 
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flask_leaderboard.engine.ledger.SUBMISSIONS_A_PART", 10)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_many_in_parts_have_the_receipts_of_a_board_without_a_log(
+    client: Redis, keep: Callable[..., Leaderboard], clock: SetClock
+) -> None:
+    rules: dict[str, Any] = {"score_range": (-20, 20)}
+    plain, ledger = (
+        Leaderboard(arena(mode="redis_only", **rules), client, clock=clock, prefix="plain"),
+        keep(client, arena(**rules)),
+    )
+    many = [Submission(f"user{n % 4}", n % 7 - 2, f"m{n % 40}") for n in range(45)]
+    for _ in range(2):
+        wanted, given_ = plain.submit_many(many), ledger.submit_many(many)
+        assert [getattr(item, "duplicate", str(item)) for item in given_] == [getattr(w, "duplicate", str(w)) for w in wanted]
+        assert state(ledger) == state(plain)
+    anew = [Submission(f"user{n % 4}", n % 7 - 3) for n in range(45)]
+    pairs = zip(ledger.submit_many(anew), plain.submit_many(anew), strict=True)
+    assert all(getattr(one, "changes", type(one)) == getattr(other, "changes", type(other)) for one, other in pairs)
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_log_that_goes_away_between_parts_is_told_to_those_that_are_left(
+    valkey: Redis, keep: Callable[..., Leaderboard], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board, append, left = keep(valkey), EventLog.append, [False, True, True]
+
+    def failing(self: EventLog, *words: Any) -> Any:
+        if not left.pop():
+            raise LogUnavailableError("the log can't be reached")
+        return append(self, *words)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(EventLog, "append", failing)
+        outcomes = board.submit_many([Submission("mary", 1) for _ in range(35)])
+    assert [getattr(item, "number", None) for item in outcomes] == [*range(1, 21), *[None] * 15]
+    assert all(isinstance(item, LogUnavailableError) for item in outcomes[20:])
+    assert board.submit("mary", 1)["all"].new_score == 21
+
+
+@pytest.mark.usefixtures("small_parts")
+def test_a_part_that_redis_lost_is_pending_and_folded_before_the_next(
+    valkey: Redis, keep: Callable[..., Leaderboard], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board, begin, left = keep(valkey), BoardStore.begin_apply, [True, False, True]
+
+    def fail() -> Any:
+        raise StoreUnavailableError("cut off")
+
+    def failing(self: BoardStore, batches: Any) -> Any:
+        return begin(self, batches) if left.pop() else fail
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BoardStore, "begin_apply", failing)
+        outcomes: list[Any] = board.submit_many([Submission("mary", 1) for _ in range(30)])
+    assert [item.pending for item in outcomes] == [*[False] * 10, *[True] * 10, *[False] * 10]
+    assert [item["all"].new_score for item in outcomes[20:]] == list(range(21, 31))
+
+
 def test_a_duplicate_is_never_told_a_state_before_it(valkey: Redis, keep: Callable[..., Leaderboard]) -> None:
     dying, living = keep(valkey), keep(valkey)
     living.submit("mary", 5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from sqlalchemy import Connection, and_, select
 
@@ -24,6 +24,7 @@ from .users import UserRow, add_users, get_users
 Outcome = Logged | ConflictError | None
 Seasons = Iterable[tuple[str, str]]
 """The seasons that are thought to be running, as windows and names."""
+T = TypeVar("T")
 
 
 class OutdatedPlan(Exception):  # noqa: N818 - no error: who writes plans again
@@ -59,11 +60,21 @@ class Appender:
 
     def append(self, drafts: Sequence[Draft], seasons: Seasons | None) -> list[Outcome]:
         """Write events in one transaction; give for each its number, a conflict, or None for one too late and not known."""
-        writer, board, before = secrets.token_hex(8), self._row.id, self._head_before()
+        writer, board, before, begun = secrets.token_hex(8), self._row.id, self._head_before(), False
+
+        def write(way: Callable[..., T]) -> T:
+            def work(connection: Connection) -> T:
+                nonlocal begun
+                begun = True
+                return way(connection, board, drafts, seasons, writer)
+
+            return self._database.attempt(work)
+
         try:
-            appended = self._append(board, drafts, seasons, writer)
+            short = write(self._write_short) if self._short.takes(drafts) else None
+            appended = short or write(self._write_long)
         except LogUnavailableError:
-            found = self._look_up(board, before, drafts, writer)
+            found = self._look_up(board, before, drafts, writer) if begun else None
             if found is None:
                 raise
             appended = found
@@ -104,11 +115,6 @@ class Appender:
         if self._head is None:
             self._head = self._row.head()
         return self._head
-
-    def _append(self, board: int, drafts: Sequence[Draft], seasons: Seasons | None, writer: str) -> Appended:
-        attempt, given = self._database.attempt, (board, drafts, seasons, writer)
-        short = attempt(lambda connection: self._write_short(connection, *given)) if self._short.takes(drafts) else None
-        return short or attempt(lambda connection: self._write_long(connection, *given))
 
     def _write_short(
         self, connection: Connection, board: int, drafts: Sequence[Draft], seasons: Seasons | None, writer: str

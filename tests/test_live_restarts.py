@@ -85,6 +85,7 @@ def test_workers_that_are_replaced_send_their_clients_to_the_next(kind: str, sta
         assert player.receive()["type"] == "resumed"
         ranking.submit("bob", 9)
         player.until(lambda: mirror.ids == ["bob", "ann"])
+    assert "Traceback" not in site.log()
 
 
 def test_another_worker_goes_on_where_one_ended(kind: str, start: Callable[..., Site], redis: Server) -> None:

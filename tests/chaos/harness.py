@@ -35,6 +35,7 @@ from tests.chaos.victims import ROOT, RedisVictim, serve, wait_for_web, work
 from tests.databases import PostgreSQL
 from tests.waiting import until
 
+LOCK_MS = 500
 PLAYERS = ("python", "python", "web", "web")
 DEEDS = (
     "kill_player",
@@ -143,10 +144,18 @@ class Round:
             return
         writers = [process for _, process in self._players] + [self.web.process, self.worker.process]
         whole = [one for process in writers for one in _family(process.pid)]
-        _signal(whole, signal.SIGSTOP)
+
+        def drain() -> bool:
+            """Let them go on for a moment first: whoever is stopped may hold a lock of the database."""
+            _signal(whole, signal.SIGCONT)
+            time.sleep(0.05)
+            _signal(whole, signal.SIGSTOP)
+            board.drain_all()
+            return True
+
         try:
             with self._open() as board, suppress(LogMismatchError):  # the judge is told then too
-                until(lambda: board.drain_all() is None, passing=(TemporaryError,))
+                until(drain, passing=(TemporaryError,))
             yield
         finally:
             _signal(whole, signal.SIGCONT)
@@ -177,8 +186,9 @@ class Round:
 
     @contextmanager
     def _open(self) -> Iterator[Leaderboard]:
-        """Give the board; Redis is judged, not SQL in its place."""
-        database = Database(database_url(self._url, self._folder))
+        """Give the board; Redis is judged, not SQL in its place. Nobody is waited for who holds a lock and is stopped."""
+        url = database_url(self._url, self._folder).update_query_dict({"options": f"-c lock_timeout={LOCK_MS}"})
+        database = Database(url)
         try:
             at_once = replace(self._rules, coalesce_ms=0)
             yield Leaderboard(at_once, self.redis.client, log=EventLog(at_once, database), fallback_rows=0)

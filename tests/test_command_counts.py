@@ -68,6 +68,7 @@ def calls(lb: Leaderboard, client: Redis, ranking: Ranking, clock: SetClock, mem
         "season": lambda: store.season("season", "-", "-", 0),
         "admit": lambda: store.admit([tied, alone, tied], 2, clock.now),
         "drop": lambda: store.drop(["lb1:{size}:@nothing"]),
+        "close": lambda: store.close(1),
     }
     for kind in ("sparse", "unique", "modified", "dense"):
         found[f"page {kind}"] = lambda kind=kind: lb.top(25, offset=members // 2, ranking=kind)

@@ -786,16 +786,23 @@ local function remove_user(targets, kind, user)
 end
 
 -- Let rankings hold changes back until write_held: of many changes of a user only the last is written.
+-- A ranking may come by several lines, as a season does that ended meanwhile: then they hold together, and the first one writes.
 local function hold_back(rankings)
+  local firsts = {}
   for _, ranking in ipairs(rankings) do
-    ranking.held, ranking.holders = {}, {}
+    local first = firsts[ranking.entries] or ranking
+    firsts[ranking.entries] = first
+    ranking.held, ranking.holders = first.held or {}, first.holders or {}
   end
 end
 
 -- Write what rankings hold back, each user's last change once.
 local function write_held(rankings)
+  local written = {}
   for _, ranking in ipairs(rankings) do
-    for _, user in ipairs(ranking.holders or {}) do
+    local holders = not written[ranking.entries] and ranking.holders or {}
+    written[ranking.entries] = true
+    for _, user in ipairs(holders) do
       local entry = ranking.held[user]
       if entry.standing then
         put_entry(ranking, user, entry.standing, entry.tick, entry.old_standing, entry.old_member)

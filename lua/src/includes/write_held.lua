@@ -2,8 +2,11 @@
 -- @include drop_entry
 -- Write what rankings hold back, each user's last change once.
 local function write_held(rankings)
+  local written = {}
   for _, ranking in ipairs(rankings) do
-    for _, user in ipairs(ranking.holders or {}) do
+    local holders = not written[ranking.entries] and ranking.holders or {}
+    written[ranking.entries] = true
+    for _, user in ipairs(holders) do
       local entry = ranking.held[user]
       if entry.standing then
         put_entry(ranking, user, entry.standing, entry.tick, entry.old_standing, entry.old_member)

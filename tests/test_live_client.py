@@ -159,16 +159,14 @@ def test_a_failure_of_our_own_is_told_and_ends_the_connection(table: Table, capl
     assert "ZeroDivisionError" in caplog.text
 
 
-class CountedGuest:
-    """Counts how often it is tended to, and how many are in each tick."""
+class NotedGuest:
+    """Notes who is tended to, and in which tick."""
 
-    def __init__(self, ticks: Counter[float]) -> None:
-        self.ticks = ticks
-        self.tended = 0
+    def __init__(self, notes: list[tuple[float, NotedGuest]]) -> None:
+        self.notes = notes
 
     def tend(self, now: float) -> None:
-        self.tended += 1
-        self.ticks[now] += 1
+        self.notes.append((now, self))
 
     def dismiss(self, retry_in_ms: int) -> None:
         raise AssertionError("nothing ends here")
@@ -177,13 +175,16 @@ class CountedGuest:
 def test_clients_are_tended_to_in_shares_and_none_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "TICK_SECONDS", 0.001)
     monkeypatch.setattr(clients, "IDLE_TICKS", 1)
-    ticks: Counter[float] = Counter()
-    kept, guests = Clients(100), [CountedGuest(ticks) for _ in range(40)]
+    notes: list[tuple[float, NotedGuest]] = []
+    kept, guests = Clients(100), [NotedGuest(notes) for _ in range(40)]
     for guest in guests:
         kept.enter(guest)
-    until(lambda: min(guest.tended for guest in guests) >= 5)
-    counts = [guest.tended for guest in guests]
+    began = len(notes)
+    until(lambda: len(notes) > began + 7 * len(guests))
     for guest in guests:
         kept.leave(guest)
-    assert max(ticks.values()) == len(guests) // clients.ROUND_TICKS + 1
-    assert max(counts) - min(counts) <= 2
+    settled = notes[began + len(guests) : began + 6 * len(guests)]  # all had entered when these rounds began
+    assert max(Counter(now for now, _ in settled).values()) == len(guests) // clients.ROUND_TICKS + 1
+    counts = Counter(guest for _, guest in settled)
+    assert len(counts) == len(guests)
+    assert max(counts.values()) - min(counts.values()) <= 2

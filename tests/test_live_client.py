@@ -188,3 +188,19 @@ def test_clients_are_tended_to_in_shares_and_none_is_left_out(monkeypatch: pytes
     counts = Counter(guest for _, guest in settled)
     assert len(counts) == len(guests)
     assert max(counts.values()) - min(counts.values()) <= 2
+
+
+def test_who_has_left_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round that began with many ends in as many ticks as any, also where all of them have gone meanwhile."""
+    monkeypatch.setattr(clients, "TICK_SECONDS", 0.01)
+    crowd_notes, notes = list[tuple[float, NotedGuest]](), list[tuple[float, NotedGuest]]()
+    kept, crowd = Clients(2000), [NotedGuest(crowd_notes) for _ in range(2000)]
+    for guest in crowd:
+        kept.enter(guest)
+    until(lambda: crowd_notes)
+    for guest in crowd:
+        kept.leave(guest)
+    last = NotedGuest(notes)
+    kept.enter(last)
+    until(lambda: notes, seconds=5)
+    kept.leave(last)

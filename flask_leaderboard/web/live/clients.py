@@ -68,7 +68,7 @@ class Clients:
         return self._tender
 
     def _tend(self) -> None:
-        idle = 0
+        idle = share = 0
         waiting: list[Guest] = []
         while not self._rests(idle):
             time.sleep(TICK_SECONDS)
@@ -76,7 +76,8 @@ class Clients:
             idle = 0 if guests else idle + 1
             if guests and is_ending():
                 self._dismiss(guests)
-            waiting, share = waiting or guests, len(guests) // ROUND_TICKS + 1
+            if not waiting:
+                waiting, share = guests, len(guests) // ROUND_TICKS + 1
             now = time.monotonic()
             for guest in waiting[:share]:
                 guest.tend(now)
